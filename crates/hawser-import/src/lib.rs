@@ -109,6 +109,7 @@ pub fn import(sources: &[Source], options: &Options) -> Result<Imported, Malform
     }
     crm::templates::write_out(&mut crm, &mut page);
     let of_cluster = offered.of_cluster();
+    let crm = crm::by_id::ById::new(crm);
     translate::crm(&crm, options.adopt, &mut picture, of_cluster, &mut page);
     let offered = exports::agree::agree(offered, &picture, &mut page);
     for source in interfaces {

@@ -1,5 +1,6 @@
 //! Pacemaker's configuration, as XML or as crmsh writes it, in one form.
 
+pub(crate) mod by_id;
 pub(crate) mod cib;
 pub(crate) mod shell;
 pub(crate) mod templates;

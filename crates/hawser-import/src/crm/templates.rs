@@ -1,5 +1,7 @@
 //! Templates (`rsc_template`): what a resource has of one is written out, as Pacemaker reads it.
 
+use std::collections::HashMap;
+
 use super::{Crm, Primitive, Set};
 use crate::page::Page;
 use crate::place::quoted;
@@ -7,13 +9,17 @@ use crate::place::quoted;
 /// Writes out what each resource has of its template. Its own parameters, and operations of one name and interval, count first.
 pub(crate) fn write_out(crm: &mut Crm, page: &mut Page) {
     let templates = std::mem::take(&mut crm.templates);
+    let mut by_id = HashMap::new();
+    for (i, template) in templates.iter().enumerate() {
+        by_id.entry(template.id.as_str()).or_insert(i);
+    }
     let mut used: Vec<Vec<String>> = vec![Vec::new(); templates.len()];
     for primitive in &mut crm.primitives {
         let Some(named) = primitive.template.take() else {
             continue;
         };
-        match templates.iter().position(|template| template.id == named) {
-            Some(i) => {
+        match by_id.get(named.as_str()) {
+            Some(&i) => {
                 fill(primitive, &templates[i]);
                 used[i].push(primitive.id.clone());
             }

@@ -1,5 +1,6 @@
 //! `haresources`: what ran where before there was Pacemaker.
 
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
 use crate::Place;
@@ -16,6 +17,7 @@ pub(crate) fn read(
     page: &mut Page,
 ) -> Result<(), Malformed> {
     let mut open: Option<(Place, String)> = None;
+    let mut names = Names::default();
     for (at, line) in source.lines() {
         let (at, mut whole) = open.take().unwrap_or((at, String::new()));
         whole.push(' ');
@@ -26,7 +28,7 @@ pub(crate) fn read(
             }
             None => {
                 whole.push_str(line);
-                group(&at, &whole, picture, page)?;
+                group(&at, &whole, &mut names, picture, page)?;
             }
         }
     }
@@ -40,7 +42,13 @@ pub(crate) fn read(
     }
 }
 
-fn group(at: &Place, line: &str, picture: &mut Picture, page: &mut Page) -> Result<(), Malformed> {
+fn group(
+    at: &Place,
+    line: &str,
+    names: &mut Names,
+    picture: &mut Picture,
+    page: &mut Page,
+) -> Result<(), Malformed> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [node, resources @ ..] = &words[..] else {
         return Ok(());
@@ -74,7 +82,7 @@ fn group(at: &Place, line: &str, picture: &mut Picture, page: &mut Page) -> Resu
                     Some(lvm) => lvm,
                     None => {
                         let short = directory.rsplit('/').next().unwrap_or(directory);
-                        Pool::new(&free(short, &pools, picture), PoolKind::Filesystem, at)
+                        Pool::new(&names.free(short), PoolKind::Filesystem, at)
                     }
                 };
                 new.device = Some(devices::path(device));
@@ -84,12 +92,13 @@ fn group(at: &Place, line: &str, picture: &mut Picture, page: &mut Page) -> Resu
                 pools.push(new);
             }
             ("LVM", [group, ..]) => {
-                let mut new = Pool::new(&free(group, &pools, picture), PoolKind::Lvm, at);
+                let mut new = Pool::new(&names.free(group), PoolKind::Lvm, at);
                 new.volume_group = Some((*group).to_owned());
                 pools.push(new);
             }
             ("ZFS" | "zfs", [name, ..]) => {
                 let name = usable(name).unwrap_or_else(|| "pool".into());
+                names.taken.insert(name.clone());
                 pools.push(Pool::new(&name, PoolKind::Zfs, at));
             }
             // An address of IPv6 has the colons that separate arguments.
@@ -152,18 +161,26 @@ fn group(at: &Place, line: &str, picture: &mut Picture, page: &mut Page) -> Resu
     Ok(())
 }
 
-/// A name that no pool has yet.
-fn free(wish: &str, pools: &[Pool], picture: &Picture) -> String {
-    let plain = usable(wish).unwrap_or_else(|| "pool".into());
-    let taken = |name: &str| {
-        pools
-            .iter()
-            .chain(&picture.pools)
-            .any(|pool| pool.name == name)
-    };
-    let numbered = (2_u32..).map(|n| format!("{plain}-{n}"));
-    let mut names = std::iter::once(plain.clone()).chain(numbered);
-    names.find(|name| !taken(name)).unwrap_or(plain)
+/// The names that pools have.
+#[derive(Default)]
+struct Names {
+    taken: HashSet<String>,
+    /// The number that the next of a name gets.
+    next: HashMap<String, u32>,
+}
+
+impl Names {
+    /// A name that no pool has yet.
+    fn free(&mut self, wish: &str) -> String {
+        let plain = usable(wish).unwrap_or_else(|| "pool".into());
+        let mut name = plain.clone();
+        let next = self.next.entry(plain.clone()).or_insert(2);
+        while !self.taken.insert(name.clone()) {
+            name = format!("{plain}-{next}");
+            *next += 1;
+        }
+        name
+    }
 }
 
 /// `192.0.2.3/28/eth0/192.0.2.15`: prefix, interface and broadcast address in any order behind it.

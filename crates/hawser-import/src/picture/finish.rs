@@ -84,7 +84,12 @@ fn pool_addresses(picture: &mut Picture, page: &mut Page) {
     let mut pools = std::mem::take(&mut picture.pools);
     // Addresses that say their prefix first: they give the links their networks.
     let all = pools.iter().flat_map(|pool| &pool.addresses);
-    let known: Vec<(IpAddr, Option<u8>)> = all.map(|a| (a.ip, a.prefix)).collect();
+    let mut seen = BTreeSet::new();
+    let known: Vec<IpNet> = all
+        .filter_map(|a| IpNet::new(a.ip, a.prefix?).ok())
+        .map(|net| net.trunc())
+        .filter(|net| seen.insert(*net))
+        .collect();
     for pool in &mut pools {
         let mut kept = Vec::new();
         for mut address in std::mem::take(&mut pool.addresses) {
@@ -114,12 +119,7 @@ fn pool_addresses(picture: &mut Picture, page: &mut Page) {
                 .flat_map(|node| &node.interfaces)
                 .map(|(name, net, _)| (name, net.trunc()))
                 .find(|(_, net)| holds(net));
-            let neighbour = || {
-                let nets = known
-                    .iter()
-                    .filter_map(|(ip, p)| IpNet::new(*ip, (*p)?).ok());
-                nets.map(|net| net.trunc()).find(holds)
-            };
+            let neighbour = || known.iter().copied().find(holds);
             let network = own
                 .map(|net| net.trunc())
                 .or(on_node.as_ref().map(|(_, net)| *net))

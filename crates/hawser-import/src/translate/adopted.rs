@@ -1,12 +1,14 @@
 //! Which pools of a running cluster are kept as they are: their resources under their names, in their group, with their
 //! parameters, so that nothing stops when Hawser takes them over.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use hawser_model::cluster_file::said_by_file;
 
+use super::members::Owners;
 use super::pools::kind_of;
-use crate::crm::{Crm, Primitive};
+use crate::crm::Primitive;
+use crate::crm::by_id::ById;
 use crate::page::Page;
 use crate::picture::{Kept, Picture, Pool, PoolKind, Said, usable};
 use crate::place::quoted;
@@ -17,16 +19,22 @@ fn said(primitive: &Primitive) -> Option<&'static [&'static str]> {
 }
 
 /// Marks the pools that can be kept, and says of the others why not.
-pub(super) fn mark(
-    crm: &Crm,
-    picture: &mut Picture,
-    owners: &BTreeMap<String, String>,
-    page: &mut Page,
-) {
+pub(super) fn mark(crm: &ById, picture: &mut Picture, owners: &Owners, page: &mut Page) {
+    let members = members(crm, picture, owners);
+    let names: HashSet<&str> = picture
+        .pools
+        .iter()
+        .map(|pool| pool.name.as_str())
+        .collect();
     let kept: Vec<Result<Option<String>, String>> = picture
         .pools
         .iter()
-        .map(|pool| group(crm, pool, picture, owners))
+        .map(|pool| {
+            let of = members
+                .get(pool.name.as_str())
+                .map_or(&[][..], Vec::as_slice);
+            group(crm, pool, of, &names, owners)
+        })
         .collect();
     for (pool, kept) in picture.pools.iter_mut().zip(kept) {
         let what = format!("the resources of pool {}", quoted(&pool.name));
@@ -41,7 +49,7 @@ pub(super) fn mark(
                     None => stays.to_owned(),
                 };
                 page.understood(&at, what, why);
-                let found = |id: &String| crm.primitives.iter().find(|p| p.id == *id);
+                let found = |id: &String| crm.primitive(id);
                 pool.kept = pool
                     .resources
                     .iter()
@@ -67,30 +75,35 @@ fn own_name(pool: &Pool) -> Option<String> {
     (pool.kind == PoolKind::Zfs && *storage != pool.name).then(|| storage.clone())
 }
 
-/// The pool's resources: its storage, its addresses and its exports.
+/// Each pool's resources: its storage, its addresses and its exports.
 fn members<'a>(
-    crm: &'a Crm,
-    pool: &'a Pool,
-    owners: &'a BTreeMap<String, String>,
-) -> Vec<&'a Primitive> {
-    let hangs = |p: &&Primitive| {
-        let of_pool = owners.get(&p.id) == Some(&pool.name);
-        let kind = kind_of(p);
-        of_pool && (matches!(kind, "IPaddr" | "IPaddr2" | "IPv6addr" | "exportfs"))
-            || pool.resources.contains(&p.id)
-    };
-    crm.primitives.iter().filter(hangs).collect()
+    crm: &'a ById,
+    picture: &Picture,
+    owners: &'a Owners,
+) -> BTreeMap<&'a str, Vec<&'a Primitive>> {
+    let mut all: BTreeMap<&str, Vec<&Primitive>> = BTreeMap::new();
+    for primitive in &crm.primitives {
+        let hangs = matches!(
+            kind_of(primitive),
+            "IPaddr" | "IPaddr2" | "IPv6addr" | "exportfs"
+        );
+        let storage = owners.with_storage(&primitive.id, picture).is_some();
+        if let (true, Some(pool)) = (hangs || storage, owners.get(&primitive.id)) {
+            all.entry(pool).or_default().push(primitive);
+        }
+    }
+    all
 }
 
 /// The group that all of a pool is in, if it is in one; or why it is not kept.
 fn group(
-    crm: &Crm,
+    crm: &ById,
     pool: &Pool,
-    picture: &Picture,
-    owners: &BTreeMap<String, String>,
+    members: &[&Primitive],
+    names: &HashSet<&str>,
+    owners: &Owners,
 ) -> Result<Option<String>, String> {
-    let members = members(crm, pool, owners);
-    for member in &members {
+    for member in members {
         if said(member).is_none() {
             return Err(format!("{} is {}", quoted(&member.id), member.agent));
         }
@@ -125,19 +138,20 @@ fn group(
     if let Some(member) = members.iter().find(named) {
         return Err(format!("the device of {} is no path", quoted(&member.id)));
     }
-    let taken = |id: &String| picture.pools.iter().any(|other| other.name == *id);
-    if own_name(pool).as_ref().is_some_and(taken) {
+    if own_name(pool).is_some_and(|id| names.contains(id.as_str())) {
         return Err("another pool has the name of its resource".to_owned());
     }
-    let groups: BTreeSet<Option<&str>> = members.iter().map(|m| group_of(crm, &m.id)).collect();
+    let groups: BTreeSet<Option<&str>> = members
+        .iter()
+        .map(|m| crm.holder(&m.id).map(|holder| holder.id.as_str()))
+        .collect();
     let groups: Vec<Option<&str>> = groups.into_iter().collect();
     let group = match groups[..] {
         [group] => group,
         _ => return Err("not all of them are in one group".to_owned()),
     };
     let Some(group) = group else { return Ok(None) };
-    let around = crm.around.iter().find(|around| around.id == group);
-    let order = around.map_or(&[][..], |around| &around.members);
+    let order = crm.around(group).map_or(&[][..], |around| &around.members);
     let owned = order.iter().filter_map(|id| owners.get(id));
     if owned.collect::<BTreeSet<_>>().len() > 1 {
         return Err(format!("group {} has two pools", quoted(group)));
@@ -145,11 +159,8 @@ fn group(
     if usable(group).as_deref() != Some(group) {
         return Err(format!("{} is no name for the file", quoted(group)));
     }
-    let own = crm.primitives.iter();
-    if own
-        .clone()
-        .any(|p| order.contains(&p.id) && p.agent == "ocf:hawser:exports")
-    {
+    let mut inside = order.iter().filter_map(|id| crm.primitive(id));
+    if inside.any(|p| p.agent == "ocf:hawser:exports") {
         return Err(format!("what Hawser offers is in group {}", quoted(group)));
     }
     // Its storage, then what it offers, then its addresses.
@@ -169,12 +180,6 @@ fn group(
             quoted(group)
         )),
     }
-}
-
-fn group_of<'a>(crm: &'a Crm, id: &str) -> Option<&'a str> {
-    let mut around = crm.around.iter();
-    let has = |it: &&crate::crm::Around| it.members.iter().any(|member| member == id);
-    around.find(has).map(|it| it.id.as_str())
 }
 
 /// What the file says of one that is kept.

@@ -1,27 +1,24 @@
 //! What constraints say that a pool does not: colocations and orders.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
+use super::members::Owners;
 use super::pools::kind_of;
 use super::primitives_of;
-use crate::crm::{Crm, Score};
+use crate::crm::Score;
+use crate::crm::by_id::ById;
 use crate::page::Page;
 use crate::picture::Picture;
 use crate::place::quoted;
 
 /// What constraints say that a pool does not.
-pub(super) fn translate(
-    crm: &Crm,
-    picture: &Picture,
-    owners: &BTreeMap<String, String>,
-    page: &mut Page,
-) {
+pub(super) fn translate(crm: &ById, picture: &Picture, owners: &Owners, page: &mut Page) {
     let pools = |resources: &[String]| -> BTreeSet<&String> {
         let members = resources.iter().flat_map(|id| primitives_of(crm, id));
         members.filter_map(|id| owners.get(id)).collect()
     };
     let ours = |id: &str| {
-        let found = crm.primitives.iter().find(|p| p.id == id);
+        let found = crm.primitive(id);
         found.is_none_or(|p| {
             const OWN: [&str; 12] = [
                 "ZFS",
@@ -42,11 +39,11 @@ pub(super) fn translate(
     };
     // A clone of these is not needed: each head's own ports are watched.
     let watches = |id: &str| {
-        let found = crm.primitives.iter().find(|p| p.id == id);
+        let found = crm.primitive(id);
         found.is_some_and(|p| matches!(kind_of(p), "ping" | "pingd" | "ethmonitor"))
     };
     // A clone is another's, whatever is cloned, and so is a group without a resource of a pool.
-    let foreign = |id: &str| match crm.around.iter().find(|around| around.id == id) {
+    let foreign = |id: &str| match crm.around(id) {
         Some(around) => {
             let mut members = around.members.iter().flat_map(|id| primitives_of(crm, id));
             match around.kind {
@@ -54,7 +51,7 @@ pub(super) fn translate(
                 _ => !members.all(watches),
             }
         }
-        None => crm.primitives.iter().any(|p| p.id == id) && !ours(id),
+        None => crm.primitive(id).is_some() && !ours(id),
     };
     // What others have among themselves is theirs.
     let of_others = |resources: &[String]| resources.iter().all(|id| foreign(id));
@@ -69,7 +66,7 @@ pub(super) fn translate(
             let pools: Vec<&str> = of.iter().map(|pool| pool.as_str()).collect();
             let (foreign, pools) = (foreign.join(", "), pools.join(", "));
             let storage = |pool: &&String| resources.contains(pool);
-            let grouped = |pool: &&String| crm.around.iter().any(|around| around.id == **pool);
+            let grouped = |pool: &&String| crm.around(pool).is_some();
             match (of.iter().all(storage), of.iter().any(grouped)) {
                 (true, false) => format!("{foreign} is foreign: it stays, {pools} is the pool's resource"),
                 // By the group's name, which goes with the group.
@@ -82,9 +79,7 @@ pub(super) fn translate(
     };
     // What others have with a pool that is kept, they keep.
     let stays = |of: &BTreeSet<&String>| {
-        let mut all = of
-            .iter()
-            .filter_map(|name| picture.pools.iter().find(|pool| pool.name == **name));
+        let mut all = of.iter().filter_map(|name| owners.pool(name, picture));
         all.any(|pool| pool.adopted.is_some())
     };
     unknown(crm, page);
@@ -126,7 +121,7 @@ pub(super) fn translate(
         }
     }
     let address = |id: &str| {
-        let found = crm.primitives.iter().find(|p| p.id == id);
+        let found = crm.primitive(id);
         found.is_some_and(|p| kind_of(p).starts_with("IP"))
     };
     for order in crm
@@ -144,7 +139,7 @@ pub(super) fn translate(
             page.unsaid(&order.at, what, why);
             continue;
         }
-        let storage = |id: &String| picture.pools.iter().any(|pool| pool.resources.contains(id));
+        let storage = |id: &String| owners.with_storage(id, picture).is_some();
         let first = order.resources.first();
         match of.len() {
             0 => {}
@@ -162,16 +157,14 @@ pub(super) fn translate(
 }
 
 /// Constraints of what is nowhere.
-fn unknown(crm: &Crm, page: &mut Page) {
+fn unknown(crm: &ById, page: &mut Page) {
     let locations = crm.locations.iter().map(|l| (&l.resources, &l.at));
     let together = crm.colocations.iter().chain(&crm.orders);
     let together = together.map(|together| (&together.resources, &together.at));
     for (resources, at) in locations.chain(together) {
         for id in resources {
-            let known = crm.primitives.iter().any(|p| p.id == *id)
-                || crm.around.iter().any(|around| around.id == *id)
-                || crm.sets.iter().any(|set| set.id == *id);
-            if !known {
+            let within = crm.around(id).is_some() || crm.set(id).is_some();
+            if !within && crm.primitive(id).is_none() {
                 let why = format!("there is no resource {}", quoted(id));
                 page.mistake(at, "a constraint", why);
             }

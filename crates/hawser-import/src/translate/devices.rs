@@ -1,5 +1,7 @@
 //! What is mounted from where: which file systems are pools, and which are not.
 
+use std::collections::BTreeMap;
+
 use super::pools::kind_of;
 use crate::crm::Primitive;
 use crate::page::Page;
@@ -58,23 +60,36 @@ pub(crate) fn path(device: &str) -> String {
     device.to_owned()
 }
 
-/// Whether a pool is a file system on a volume of that group.
-pub(super) fn on(pool: &Pool, group: &str) -> bool {
-    let mapped = group.replace('-', "--");
-    let on = |device: &str| {
-        device.starts_with(&format!("/dev/{group}/"))
-            || device.starts_with(&format!("/dev/mapper/{mapped}-"))
-    };
-    pool.kind == PoolKind::Filesystem && pool.device.as_deref().is_some_and(on)
+/// The volume group that a file system is on a volume of.
+pub(super) fn group_of(pool: &Pool) -> Option<String> {
+    let device = pool.device.as_deref()?;
+    if pool.kind != PoolKind::Filesystem {
+        return None;
+    }
+    match device.strip_prefix("/dev/mapper/") {
+        Some(mapped) => group_of_mapped(mapped),
+        None => Some(device.strip_prefix("/dev/")?.split_once('/')?.0.to_owned()),
+    }
+}
+
+/// `my--group-volume` is a volume of `my-group`: a hyphen of a name is doubled.
+fn group_of_mapped(mapped: &str) -> Option<String> {
+    let (mut group, mut chars) = (String::new(), mapped.chars().peekable());
+    while let Some(c) = chars.next() {
+        if c == '-' && chars.next_if_eq(&'-').is_none() {
+            return Some(group);
+        }
+        group.push(c);
+    }
+    None
 }
 
 /// Whether a resource offers a directory of a file system.
-pub(super) fn offered(pool: &Pool, all: &[&Primitive]) -> bool {
+pub(super) fn offered(pool: &Pool, exports: &[&Primitive]) -> bool {
     let Some(root) = pool.directory.as_deref() else {
         return false;
     };
-    let mut exports = all.iter().filter(|p| kind_of(p) == "exportfs");
-    exports.any(|export| {
+    exports.iter().any(|export| {
         let directory = export.param(&["directory"]).unwrap_or_default();
         let rest = directory.strip_prefix(root.trim_end_matches('/'));
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -82,26 +97,28 @@ pub(super) fn offered(pool: &Pool, all: &[&Primitive]) -> bool {
 }
 
 /// Two resources that activate volumes of one group are one pool: the group moves as a whole.
-pub(super) fn one_group(name: &str, group: &str, picture: &mut Picture, page: &mut Page) {
-    let same = |pool: &Pool| {
-        pool.kind == PoolKind::Lvm
-            && pool.name != name
-            && pool.volume_group.as_deref() == Some(group)
-    };
-    if !picture.pools.iter().any(|pool| pool.name == name) {
-        return;
-    }
-    while let Some(i) = picture.pools.iter().position(same) {
-        let other = picture.pools.remove(i);
+pub(super) fn one_group(picture: &mut Picture, page: &mut Page) {
+    let mut first: BTreeMap<String, usize> = BTreeMap::new();
+    let mut pools: Vec<Pool> = Vec::new();
+    for pool in std::mem::take(&mut picture.pools) {
+        let group = pool.volume_group.clone();
+        let Some(group) = group.filter(|_| pool.kind == PoolKind::Lvm) else {
+            pools.push(pool);
+            continue;
+        };
+        let Some(i) = first.get(&group) else {
+            first.insert(group, pools.len());
+            pools.push(pool);
+            continue;
+        };
         page.changed(
-            &other.at,
-            format!("{} of volume group {}", quoted(&other.name), quoted(group)),
-            format!("pool {name} activates the whole volume group"),
+            &pool.at,
+            format!("{} of volume group {}", quoted(&pool.name), quoted(&group)),
+            format!("pool {} activates the whole volume group", pools[*i].name),
         );
-        if let Some(pool) = picture.pool_mut(name) {
-            pool.resources.extend(other.resources);
-        }
+        pools[*i].resources.extend(pool.resources);
     }
+    picture.pools = pools;
 }
 
 /// How a volume group was activated, where Hawser does it otherwise.
@@ -145,8 +162,7 @@ pub(super) fn activation(primitive: &Primitive, page: &mut Page) {
 }
 
 /// Why a directory is not the pool's to offer.
-pub(super) fn outside(name: &str, directory: &str, picture: &Picture) -> Option<String> {
-    let pool = picture.pools.iter().find(|pool| pool.name == name)?;
+pub(super) fn outside(pool: &Pool, directory: &str) -> Option<String> {
     // Where a dataset of a ZFS pool is mounted, no source says.
     let root = pool
         .directory
@@ -154,16 +170,11 @@ pub(super) fn outside(name: &str, directory: &str, picture: &Picture) -> Option<
         .filter(|_| pool.kind != PoolKind::Zfs)?;
     let rest = directory.strip_prefix(root.trim_end_matches('/'));
     let inside = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    (!inside).then(|| format!("its directory is not in pool {name}"))
+    (!inside).then(|| format!("its directory is not in pool {}", pool.name))
 }
 
 /// A file system that is no pool.
-pub(super) fn hanging(
-    primitive: &Primitive,
-    owner: Option<&str>,
-    picture: &Picture,
-    page: &mut Page,
-) {
+pub(super) fn hanging(primitive: &Primitive, owner: Option<&Pool>, page: &mut Page) {
     let what = format!("{}, {}", quoted(&primitive.id), primitive.agent);
     debug_assert_eq!(kind_of(primitive), "Filesystem");
     match (elsewhere(primitive), owner) {
@@ -172,11 +183,8 @@ pub(super) fn hanging(
             what,
             format!("it mounts what is {why}, no pool"),
         ),
-        (None, Some(name)) => {
-            let root = picture.pools.iter().find(|pool| pool.name == name);
-            let root = root
-                .and_then(|pool| pool.directory.clone())
-                .unwrap_or_default();
+        (None, Some(pool)) => {
+            let (name, root) = (&pool.name, pool.directory.as_deref().unwrap_or_default());
             page.foreign(
                 &primitive.at,
                 what,

@@ -1,14 +1,45 @@
 //! Which pool a resource belongs to: what constraints and groups join.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::primitives_of;
-use crate::crm::{Crm, Score};
-use crate::picture::Picture;
+use crate::crm::Score;
+use crate::crm::by_id::ById;
+use crate::picture::{Picture, Pool};
+
+/// The pool of each resource, and where the pools are in the picture.
+pub(super) struct Owners {
+    pools: BTreeMap<String, String>,
+    named: HashMap<String, usize>,
+    storage: HashMap<String, usize>,
+}
+
+impl Owners {
+    /// The name of the pool that a resource belongs to.
+    pub fn get(&self, id: &str) -> Option<&String> {
+        self.pools.get(id)
+    }
+
+    /// The pool of that name.
+    pub fn pool<'a>(&self, name: &str, picture: &'a Picture) -> Option<&'a Pool> {
+        self.named.get(name).and_then(|i| picture.pools.get(*i))
+    }
+
+    /// The same, to be changed.
+    pub fn pool_mut<'a>(&self, name: &str, picture: &'a mut Picture) -> Option<&'a mut Pool> {
+        let i = self.named.get(name)?;
+        picture.pools.get_mut(*i)
+    }
+
+    /// The pool whose storage a resource is.
+    pub fn with_storage<'a>(&self, id: &str, picture: &'a Picture) -> Option<&'a Pool> {
+        self.storage.get(id).and_then(|i| picture.pools.get(*i))
+    }
+}
 
 /// The pool of each resource that is joined to a pool's storage, directly or over others. A resource that is joined to two
 /// pools belongs to the nearer one.
-pub(super) fn owners(crm: &Crm, picture: &Picture) -> BTreeMap<String, String> {
+pub(super) fn owners(crm: &ById, picture: &Picture) -> Owners {
     let mut near: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let join = |all: &[&str]| -> Vec<(String, String)> {
         let pairs = all.windows(2);
@@ -68,5 +99,16 @@ pub(super) fn owners(crm: &Crm, picture: &Picture) -> BTreeMap<String, String> {
         }
         border = next;
     }
-    owners
+    let (mut named, mut storage) = (HashMap::new(), HashMap::new());
+    for (i, pool) in picture.pools.iter().enumerate() {
+        named.entry(pool.name.clone()).or_insert(i);
+        for id in &pool.resources {
+            storage.entry(id.clone()).or_insert(i);
+        }
+    }
+    Owners {
+        pools: owners,
+        named,
+        storage,
+    }
 }

@@ -1,19 +1,20 @@
 //! What resources and groups say of themselves beside their agents' parameters, and tickets.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use super::members::owners;
+use super::members::{Owners, owners};
 use super::{millis, primitives_of};
 use crate::Place;
-use crate::crm::{Crm, Pairs};
+use crate::crm::Pairs;
+use crate::crm::by_id::ById;
 use crate::page::Page;
 use crate::picture::Picture;
 use crate::place::quoted;
 
-pub(super) fn translate(crm: &Crm, picture: &Picture, page: &mut Page) {
+pub(super) fn translate(crm: &ById, picture: &Picture, page: &mut Page) {
     let owners = owners(crm, picture);
     for primitive in &crm.primitives {
-        if owners.contains_key(&primitive.id) {
+        if owners.get(&primitive.id).is_some() {
             meta(&primitive.id, &primitive.meta, &primitive.at, page);
             if primitive.utilization {
                 let what = format!("utilization of {}", quoted(&primitive.id));
@@ -23,7 +24,7 @@ pub(super) fn translate(crm: &Crm, picture: &Picture, page: &mut Page) {
         }
     }
     for around in crm.around.iter().filter(|around| around.kind == "group") {
-        if around.members.iter().any(|id| owners.contains_key(id)) {
+        if around.members.iter().any(|id| owners.get(id).is_some()) {
             meta(&around.id, &around.meta, &around.at, page);
         }
     }
@@ -59,7 +60,7 @@ fn meta(id: &str, pairs: &Pairs, at: &Place, page: &mut Page) {
 }
 
 /// A pool of Hawser's runs without a ticket, which a cluster that has only one site's must not do.
-fn tickets(crm: &Crm, owners: &BTreeMap<String, String>, page: &mut Page) {
+fn tickets(crm: &ById, owners: &Owners, page: &mut Page) {
     for ticket in &crm.tickets {
         let members = ticket
             .resources

@@ -24,14 +24,14 @@ use std::collections::BTreeSet;
 
 use hawser_model::toml_file::Period;
 
-use crate::crm::Crm;
+use crate::crm::by_id::ById;
 use crate::exports::Offered;
 use crate::page::Page;
 use crate::picture::Picture;
 
 /// Translates. Who adopts keeps the resources of pools as they are.
 pub(crate) fn crm(
-    crm: &Crm,
+    crm: &ById,
     adopt: bool,
     picture: &mut Picture,
     offered: &mut Offered,
@@ -65,7 +65,7 @@ fn millis(text: &str) -> Option<u64> {
 }
 
 /// What the resources of a constraint have in them: groups, clones, tags and templates by what they hold.
-fn primitives_of<'a>(crm: &'a Crm, id: &'a str) -> Vec<&'a str> {
+fn primitives_of<'a>(crm: &'a ById, id: &'a str) -> Vec<&'a str> {
     let mut found = Vec::new();
     // A file may have what holds itself.
     let mut seen = BTreeSet::new();
@@ -74,9 +74,8 @@ fn primitives_of<'a>(crm: &'a Crm, id: &'a str) -> Vec<&'a str> {
         if !seen.insert(id) {
             continue;
         }
-        let around = crm.around.iter().find(|around| around.id == id);
-        let set = crm.sets.iter().find(|set| set.id == id);
-        let members = around.map(|it| &it.members).or(set.map(|it| &it.members));
+        let around = crm.around(id).map(|it| &it.members);
+        let members = around.or_else(|| crm.set(id).map(|it| &it.members));
         match members {
             Some(members) => open.extend(members.iter().rev().map(String::as_str)),
             None => found.push(id),

@@ -1,6 +1,6 @@
 //! Which node a name in a source means, once all sources have said which nodes there are.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hawser_model::toml_file::nearest;
 
@@ -8,7 +8,7 @@ use super::ipmi;
 use crate::Place;
 use crate::crm::Crm;
 use crate::page::Page;
-use crate::picture::{Mention, Picture};
+use crate::picture::{Mention, Picture, Pool};
 use crate::place::quoted;
 
 /// How many nodes a message names.
@@ -93,6 +93,10 @@ impl NodeNames {
 /// What `ha.cf` and `haresources` say of nodes by their names.
 pub(super) fn mentioned(crm: &Crm, picture: &mut Picture, page: &mut Page) {
     let names = NodeNames::of(crm, picture);
+    let mut lines: BTreeMap<Place, Vec<usize>> = BTreeMap::new();
+    for (i, pool) in picture.pools.iter().enumerate() {
+        lines.entry(pool.at.clone()).or_default().push(i);
+    }
     for mention in std::mem::take(&mut picture.mentions) {
         let Mention {
             name,
@@ -115,26 +119,28 @@ pub(super) fn mentioned(crm: &Crm, picture: &mut Picture, page: &mut Page) {
                 }
             }
             (Some(_), None) => {}
-            (None, node) => prefer(&name.at, node, picture, page),
+            (None, node) => {
+                for i in lines.get(&name.at).into_iter().flatten() {
+                    prefer(&mut picture.pools[*i], node.as_deref(), page);
+                }
+            }
         }
     }
 }
 
-/// Pools of this line of `haresources` prefer that node.
-fn prefer(at: &Place, node: Option<String>, picture: &mut Picture, page: &mut Page) {
-    for pool in &mut picture.pools {
-        let Some(said) = pool.prefer.as_mut().filter(|said| said.at == *at) else {
-            continue;
-        };
-        let name = &pool.name;
-        let why = match &node {
-            Some(node) => format!("[[pool]] {name}, which prefers {node}"),
-            None => format!("[[pool]] {name}, which prefers no node"),
-        };
-        page.understood(at, format!("{} {name} …", said.value.0), why);
-        match &node {
-            Some(node) => said.value.0.clone_from(node),
-            None => pool.prefer = None,
-        }
+/// A pool of a line of `haresources` prefers the line's node.
+fn prefer(pool: &mut Pool, node: Option<&str>, page: &mut Page) {
+    let Some(said) = &mut pool.prefer else {
+        return;
+    };
+    let name = &pool.name;
+    let why = match node {
+        Some(node) => format!("[[pool]] {name}, which prefers {node}"),
+        None => format!("[[pool]] {name}, which prefers no node"),
+    };
+    page.understood(&pool.at, format!("{} {name} …", said.value.0), why);
+    match node {
+        Some(node) => node.clone_into(&mut said.value.0),
+        None => pool.prefer = None,
     }
 }

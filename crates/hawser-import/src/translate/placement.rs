@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::primitives_of;
-use crate::crm::{Crm, Location, Score};
+use crate::crm::by_id::ById;
+use crate::crm::{Location, Score};
 use crate::page::Page;
-use crate::picture::{Picture, Said};
+use crate::picture::{Picture, Pool, Said};
 use crate::place::quoted;
 
 /// The strongest preference that the file takes.
 const STRONGEST: i64 = 10_000;
 
-pub(super) fn translate(crm: &Crm, picture: &mut Picture, page: &mut Page) {
+pub(super) fn translate(crm: &ById, picture: &mut Picture, page: &mut Page) {
     let owners = super::members::owners(crm, picture);
     let nodes: Vec<String> = picture
         .nodes
@@ -62,7 +63,11 @@ pub(super) fn translate(crm: &Crm, picture: &mut Picture, page: &mut Page) {
             match location.score {
                 Score::Finite(0) if opt_in => page.understood(&location.at, what(), "`nodes`"),
                 Score::MinusInfinity => barred.entry(pool.clone()).or_default().push(location),
-                score if score.is_positive() => prefer(location, pool, node, picture, page),
+                score if score.is_positive() => {
+                    if let Some(pool) = owners.pool_mut(pool, picture) {
+                        prefer(location, pool, node, page);
+                    }
+                }
                 _ => page.unsaid(
                     &location.at,
                     what(),
@@ -108,7 +113,7 @@ pub(super) fn translate(crm: &Crm, picture: &mut Picture, page: &mut Page) {
             ),
             "`nodes`",
         );
-        if let Some(pool) = picture.pool_mut(&pool) {
+        if let Some(pool) = owners.pool_mut(&pool, picture) {
             pool.nodes = Some(Said::new(left, at));
         }
     }
@@ -147,7 +152,7 @@ fn opted_in(
     }
 }
 
-fn prefer(location: &Location, pool: &str, node: &str, picture: &mut Picture, page: &mut Page) {
+fn prefer(location: &Location, pool: &mut Pool, node: &str, page: &mut Page) {
     let what = format!("location {}", quoted(&location.id));
     let score = match location.score {
         Score::Finite(n) if n <= STRONGEST => n,
@@ -159,9 +164,6 @@ fn prefer(location: &Location, pool: &str, node: &str, picture: &mut Picture, pa
             );
             STRONGEST
         }
-    };
-    let Some(pool) = picture.pool_mut(pool) else {
-        return;
     };
     let score = u32::try_from(score).unwrap_or(1);
     let weaker = pool

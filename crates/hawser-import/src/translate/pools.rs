@@ -1,16 +1,17 @@
 //! Storage, and what hangs on it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::adopted::kept_of;
 use super::devices;
-use super::members::owners;
+use super::members::{Owners, owners};
 use super::parameters;
 use super::targets::{own_exports, target, unit};
 use super::timeouts::{self, own_timeout};
 use super::{millis, primitives_of};
-use crate::crm::{Crm, Primitive};
+use crate::crm::Primitive;
+use crate::crm::by_id::ById;
 use crate::exports::Offered;
 use crate::page::Page;
 use crate::picture::{Address, Nfs, Picture, Pool, PoolKind, Said, usable};
@@ -22,7 +23,7 @@ pub(super) fn kind_of(primitive: &Primitive) -> &str {
 }
 
 pub(super) fn translate(
-    crm: &Crm,
+    crm: &ById,
     adopt: bool,
     picture: &mut Picture,
     offered: &mut Offered,
@@ -49,8 +50,7 @@ pub(super) fn translate(
     super::names::of_groups(crm, picture, page);
     let owners = owners(crm, picture);
     for primitive in &all {
-        let ours = |pool: &Pool| pool.resources.contains(&primitive.id);
-        if let Some(pool) = picture.pools.iter().find(|pool| ours(pool)) {
+        if let Some(pool) = owners.with_storage(&primitive.id, picture) {
             let why = match files.contains(&primitive.id) {
                 true => format!("the files of [[pool]] {}", pool.name),
                 false => format!("[[pool]] {}", pool.name),
@@ -66,19 +66,12 @@ pub(super) fn translate(
             }
             continue;
         }
-        hanging(
-            primitive,
-            owners.get(&primitive.id).map(String::as_str),
-            picture,
-            offered,
-            page,
-        );
+        hanging(primitive, &owners, picture, offered, page);
     }
     for id in &cloned {
         let clone = crm
-            .primitives
-            .iter()
-            .find(|p| p.id == **id && !p.agent.starts_with("stonith:"));
+            .primitive(id)
+            .filter(|p| !p.agent.starts_with("stonith:"));
         if let Some(clone) = clone {
             cloned_one(clone, page);
         }
@@ -113,56 +106,66 @@ fn storage(primitive: &Primitive) -> Option<Pool> {
 /// A file system on a volume of a group that is a pool is that pool's own files, not a second pool. A pool has one; what
 /// else is on its volumes hangs on it.
 fn files_of_groups(all: &[&Primitive], picture: &mut Picture, page: &mut Page) -> BTreeSet<String> {
-    let mut files = BTreeSet::new();
-    let groups: Vec<(String, String)> = picture
+    devices::one_group(picture, page);
+    let of_kind = |pool: &Pool| pool.kind == PoolKind::Lvm;
+    let groups: BTreeSet<String> = picture
         .pools
         .iter()
-        .filter(|pool| pool.kind == PoolKind::Lvm)
-        .filter_map(|pool| Some((pool.name.clone(), pool.volume_group.clone()?)))
+        .filter(|pool| of_kind(pool))
+        .filter_map(|pool| pool.volume_group.clone())
         .collect();
-    for (name, group) in groups {
-        devices::one_group(&name, &group, picture, page);
-        let mut of_group = Vec::new();
-        while let Some(i) = picture
-            .pools
-            .iter()
-            .position(|pool| devices::on(pool, &group))
-        {
-            of_group.push(picture.pools.remove(i));
-        }
-        // That which is offered, and else the first.
-        let offered = of_group.iter().position(|pool| devices::offered(pool, all));
-        if of_group.is_empty() {
-            continue;
-        }
-        let inner = of_group.swap_remove(offered.unwrap_or(0));
-        files.extend(inner.resources.clone());
-        if let Some(pool) = picture.pool_mut(&name) {
-            pool.directory = inner.directory;
-            pool.fstype = inner.fstype;
-            pool.options = inner.options;
-            let own = format!("/dev/{group}/hawser");
-            pool.device = inner.device.filter(|device| *device != own);
-            pool.resources.extend(inner.resources);
+    let mut on: BTreeMap<String, Vec<Pool>> = BTreeMap::new();
+    let mut left = Vec::new();
+    for pool in std::mem::take(&mut picture.pools) {
+        match devices::group_of(&pool).filter(|group| groups.contains(group)) {
+            Some(group) => on.entry(group).or_default().push(pool),
+            None => left.push(pool),
         }
     }
-    debug_assert!(files.iter().all(|id| all.iter().any(|p| p.id == *id)));
+    picture.pools = left;
+    let exports: Vec<&Primitive> = all
+        .iter()
+        .copied()
+        .filter(|p| kind_of(p) == "exportfs")
+        .collect();
+    let mut files = BTreeSet::new();
+    for pool in picture.pools.iter_mut().filter(|pool| of_kind(pool)) {
+        let Some(group) = pool.volume_group.clone() else {
+            continue;
+        };
+        let Some(mut of_group) = on.remove(&group) else {
+            continue;
+        };
+        // That which is offered, and else the first.
+        let offered = of_group
+            .iter()
+            .position(|pool| devices::offered(pool, &exports));
+        let inner = of_group.swap_remove(offered.unwrap_or(0));
+        files.extend(inner.resources.clone());
+        pool.directory = inner.directory;
+        pool.fstype = inner.fstype;
+        pool.options = inner.options;
+        let own = format!("/dev/{group}/hawser");
+        pool.device = inner.device.filter(|device| *device != own);
+        pool.resources.extend(inner.resources);
+    }
     files
 }
 
 /// What is no storage: an address, an export, or not Hawser's.
 fn hanging(
     primitive: &Primitive,
-    owner: Option<&str>,
+    owners: &Owners,
     picture: &mut Picture,
     offered: &mut Offered,
     page: &mut Page,
 ) {
+    let owner = owners.get(&primitive.id).map(String::as_str);
     let (at, id) = (&primitive.at, quoted(&primitive.id));
     let what = format!("{id}, {}", primitive.agent);
     let kind = kind_of(primitive);
-    let kept = owner.and_then(|name| picture.pools.iter().find(|pool| pool.name == name));
-    let stays = kept.is_some_and(|pool| pool.adopted.is_some());
+    let own = owner.and_then(|name| owners.pool(name, picture));
+    let stays = own.is_some_and(|pool| pool.adopted.is_some());
     if stays && matches!(kind, "iSCSITarget" | "iSCSILogicalUnit" | "portblock") {
         page.foreign(at, &what, "it offers a pool that is kept, and stays; its exports.toml says what Hawser would offer");
     }
@@ -170,7 +173,11 @@ fn hanging(
         parameters::told(primitive, page);
     }
     match (kind, owner) {
-        ("IPaddr" | "IPaddr2" | "IPv6addr", Some(name)) => address(primitive, name, picture, page),
+        ("IPaddr" | "IPaddr2" | "IPv6addr", Some(name)) => {
+            if let Some(pool) = owners.pool_mut(name, picture) {
+                address(primitive, pool, page);
+            }
+        }
         ("IPaddr" | "IPaddr2" | "IPv6addr", None) => {
             page.foreign(at, what, "an address that no constraint joins to a pool");
         }
@@ -179,7 +186,7 @@ fn hanging(
             else {
                 return page.unsaid(at, what, "it has no directory or no clientspec");
             };
-            if let Some(why) = devices::outside(name, directory, picture) {
+            if let Some(why) = own.and_then(|pool| devices::outside(pool, directory)) {
                 return page.foreign(at, what, why);
             }
             if let (Some(fsid), false) = (primitive.param(&["fsid"]), stays) {
@@ -196,14 +203,14 @@ fn hanging(
                 options,
                 kept: None,
             };
-            if let Some(pool) = picture.pool_mut(name) {
+            if let Some(pool) = owners.pool_mut(name, picture) {
                 let kept = pool.adopted.is_some().then(|| kept_of(primitive));
                 let nfs = Nfs { kept, ..nfs };
                 pool.nfs.push(Said::new(nfs, at));
             }
             page.understood(at, what, format!("nfs of pool {name}"));
         }
-        ("exports", Some(name)) if primitive.agent == "ocf:hawser:exports" => own_exports(primitive, name, picture, page),
+        ("exports", Some(name)) if primitive.agent == "ocf:hawser:exports" => own_exports(primitive, name, owners, picture, page),
         ("iSCSITarget", _) => target(primitive, offered, picture, page),
         ("iSCSILogicalUnit", _) => unit(primitive, stays, offered, page),
         ("ifspeed", _) if primitive.id.starts_with("watch-") => {
@@ -216,7 +223,7 @@ fn hanging(
             what,
             "every head runs its own NFS server (systemctl enable --now nfs-server); locks do not move with a pool",
         ),
-        ("Filesystem", owner) => devices::hanging(primitive, owner, picture, page),
+        ("Filesystem", _) => devices::hanging(primitive, own, page),
         (_, Some(name)) => page.foreign(at, what, format!("it hangs on pool {name}; keep its constraints")),
         (_, None) => page.foreign(at, what, "kept, and left as it is"),
     }
@@ -241,7 +248,8 @@ fn cloned_one(clone: &Primitive, page: &mut Page) {
     }
 }
 
-fn address(primitive: &Primitive, owner: &str, picture: &mut Picture, page: &mut Page) {
+fn address(primitive: &Primitive, pool: &mut Pool, page: &mut Page) {
+    let owner = pool.name.clone();
     let at = &primitive.at;
     let text = primitive.param(&["ip", "ipv6addr"]).unwrap_or_default();
     // IPv6addr writes the prefix behind the address.
@@ -273,37 +281,33 @@ fn address(primitive: &Primitive, owner: &str, picture: &mut Picture, page: &mut
     let interface = primitive
         .param(&["nic"])
         .map(|nic| nic.split(':').next().unwrap_or(nic).to_owned());
-    let kept = picture.pools.iter().find(|pool| pool.name == owner);
-    let kept = kept.is_some_and(|pool| pool.adopted.is_some());
-    if let (Some(nic), false) = (&interface, kept) {
+    if let (Some(nic), None) = (&interface, &pool.adopted) {
         page.changed(
             at,
             format!("nic={}", quoted(nic)),
             "the agent takes the interface that has the link's network",
         );
     }
-    if let Some(pool) = picture.pool_mut(owner) {
-        // A pool's addresses have its times where these are longer than their own 20 s: told by nothing else when the
-        // pool's are what they would be anyway.
-        for op in ["start", "stop", "monitor"] {
-            let ms = primitive
-                .op(op, "timeout")
-                .and_then(millis)
-                .unwrap_or_default();
-            if ms > 20_000 && ms == own_timeout(pool.kind, op) {
-                pool.timeouts.insert(op, Said::new(ms, at));
-            }
+    // A pool's addresses have its times where these are longer than their own 20 s: told by nothing else when the
+    // pool's are what they would be anyway.
+    for op in ["start", "stop", "monitor"] {
+        let ms = primitive
+            .op(op, "timeout")
+            .and_then(millis)
+            .unwrap_or_default();
+        if ms > 20_000 && ms == own_timeout(pool.kind, op) {
+            pool.timeouts.insert(op, Said::new(ms, at));
         }
-        let link = hint;
-        pool.addresses.push(Address {
-            at: at.clone(),
-            ip,
-            prefix,
-            link,
-            interface,
-            kept: pool.adopted.is_some().then(|| kept_of(primitive)),
-        });
     }
+    let link = hint;
+    pool.addresses.push(Address {
+        at: at.clone(),
+        ip,
+        prefix,
+        link,
+        interface,
+        kept: pool.adopted.is_some().then(|| kept_of(primitive)),
+    });
     page.understood(
         at,
         format!("{}, {ip}", quoted(&primitive.id)),

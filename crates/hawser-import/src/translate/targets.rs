@@ -1,5 +1,6 @@
 //! What resources offer by iSCSI.
 
+use super::members::Owners;
 use crate::crm::Primitive;
 use crate::exports::{Offered, Shown, Target, Unit};
 use crate::page::Page;
@@ -19,6 +20,7 @@ const TOLD: [&str; 5] = [
 pub(super) fn own_exports(
     primitive: &Primitive,
     owner: &str,
+    owners: &Owners,
     picture: &mut Picture,
     page: &mut Page,
 ) {
@@ -33,7 +35,7 @@ pub(super) fn own_exports(
     if let Some(backend) = primitive.param(&["backend"]) {
         picture.backend = Some(Said::new(backend.to_owned(), at));
     }
-    if let Some(pool) = picture.pool_mut(owner) {
+    if let Some(pool) = owners.pool_mut(owner, picture) {
         pool.exports = Some(Said::new(kind.into(), at));
         let root = primitive
             .param(&["root"])

@@ -1,7 +1,9 @@
 //! How long the operations of pools may take.
 
+use std::collections::BTreeSet;
+
 use super::millis;
-use crate::crm::Crm;
+use crate::crm::by_id::ById;
 use crate::page::Page;
 use crate::picture::{Picture, PoolKind, Said};
 use crate::place::quoted;
@@ -17,14 +19,13 @@ pub(super) fn own_timeout(kind: PoolKind, op: &str) -> u64 {
 }
 
 /// The longest of each pool's storage.
-pub(super) fn translate(crm: &Crm, picture: &mut Picture, page: &mut Page) {
+pub(super) fn translate(crm: &ById, picture: &mut Picture, page: &mut Page) {
     let default = crm.operations.iter().find(|(name, ..)| name == "timeout");
     for pool in &mut picture.pools {
-        for primitive in crm
-            .primitives
-            .iter()
-            .filter(|p| pool.resources.contains(&p.id))
-        {
+        let own = pool.resources.iter().filter_map(|id| crm.position(id));
+        // In the order of the source.
+        for i in own.collect::<BTreeSet<_>>() {
+            let primitive = &crm.primitives[i];
             for op in ["start", "stop", "monitor"] {
                 let default = default.map(|(_, value, _)| value.as_str());
                 let Some(value) = primitive.op(op, "timeout").or(default) else {

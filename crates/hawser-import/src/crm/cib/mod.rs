@@ -2,7 +2,7 @@
 
 mod constraints;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::xml::{self, Element};
 use super::{Around, Crm, Node, Pairs, Primitive, Score, Set};
@@ -145,6 +145,7 @@ impl<'a> Reading<'a> {
         }
         sets.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
         let mut all: Vec<(String, String, Place)> = Vec::new();
+        let mut known = BTreeSet::new();
         for (_, set) in sets {
             for pair in set.all("nvpair") {
                 let (at, meant) = (self.at(pair), self.meant(pair)?);
@@ -152,7 +153,7 @@ impl<'a> Reading<'a> {
                     Some(name) => name,
                     None => self.need(meant, "name")?,
                 };
-                if all.iter().any(|(known, ..)| known == name) {
+                if !known.insert(name.to_owned()) {
                     continue;
                 }
                 let value = meant.get("value").unwrap_or_default().to_owned();

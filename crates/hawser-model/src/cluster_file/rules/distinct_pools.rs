@@ -1,5 +1,7 @@
 //! No two pools share what only one of them can have: storage, a name for clients, a resource's name.
 
+use std::collections::HashMap;
+
 use super::Found;
 use super::pools::BrokenPools;
 use crate::cluster_file::{At, ClusterFile, ExportKind, Pool};
@@ -25,23 +27,20 @@ fn shared(file: &ClusterFile, found: &mut Found) {
         ];
         things.into_iter().flatten().collect::<Vec<_>>()
     };
-    for (i, second) in file.pools.iter().enumerate() {
+    let mut taken = HashMap::new();
+    for second in &file.pools {
         for (what, span) in things(second) {
-            let taken = file.pools[..i].iter().find_map(|first| {
-                let (_, span) = things(first)
-                    .into_iter()
-                    .find(|(other, _)| *other == what)?;
-                Some((first.name.to_string(), span))
-            });
-            if let Some((first, other)) = taken {
-                let second = second.name.to_string();
-                let broken = BrokenPools::Shared {
-                    first,
-                    second,
-                    what,
-                };
-                found.push_with(broken, span, other);
-            }
+            let Some((first, other)) = taken.get(&what).cloned() else {
+                taken.insert(what, (second.name.to_string(), span));
+                continue;
+            };
+            let second = second.name.to_string();
+            let broken = BrokenPools::Shared {
+                first,
+                second,
+                what,
+            };
+            found.push_with(broken, span, other);
         }
     }
 }
@@ -52,16 +51,20 @@ fn targets(file: &ClusterFile, found: &mut Found) {
         return;
     };
     let iqn = |pool: &Pool| target_name(authority, pool.name.as_str(), None);
-    let offered: Vec<&Pool> = file
-        .pools
-        .iter()
-        .filter(|pool| *pool.exports == ExportKind::Iscsi)
-        .collect();
-    for (i, second) in offered.iter().enumerate() {
+    let offered = file.pools.iter();
+    let offered = offered.filter(|pool| *pool.exports == ExportKind::Iscsi);
+    let mut taken: HashMap<String, Vec<&Pool>> = HashMap::new();
+    for second in offered {
         let name = iqn(second);
         // One name twice is told of where names are.
-        let differs = |first: &&&Pool| first.name != second.name && iqn(first) == name;
-        if let Some(first) = offered[..i].iter().find(differs) {
+        let differs = |first: &&&Pool| first.name != second.name;
+        let before = taken.entry(name.clone()).or_default();
+        let first = before.iter().find(differs).copied();
+        // One of two is another than whatever comes.
+        if before.len() < 2 && before.iter().all(|first| differs(&first)) {
+            before.push(second);
+        }
+        if let Some(first) = first {
             let broken = BrokenPools::SameTarget {
                 first: first.name.to_string(),
                 second: second.name.to_string(),
@@ -74,14 +77,11 @@ fn targets(file: &ClusterFile, found: &mut Found) {
 
 /// Pool `a` with link `exports` and pool `a-exports` would give one name to two resources.
 fn resources(file: &ClusterFile, found: &mut Found) {
-    let mut seen: Vec<(String, &Pool)> = Vec::new();
+    let mut seen: HashMap<String, &Pool> = HashMap::new();
     for pool in &file.pools {
         for id in pool.resource_ids() {
-            match seen
-                .iter()
-                .find(|(other, owner)| *other == id && owner.name != pool.name)
-            {
-                Some((_, first)) => {
+            match seen.get(&id).filter(|owner| owner.name != pool.name) {
+                Some(first) => {
                     let broken = BrokenPools::SameResource {
                         first: first.name.to_string(),
                         second: pool.name.to_string(),
@@ -90,7 +90,9 @@ fn resources(file: &ClusterFile, found: &mut Found) {
                     found.push_with(broken, pool.name.span(), first.name.span());
                     break;
                 }
-                None => seen.push((id, pool)),
+                None => {
+                    seen.entry(id).or_insert(pool);
+                }
             }
         }
     }

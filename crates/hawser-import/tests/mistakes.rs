@@ -149,3 +149,23 @@ fn a_controller_is_at_an_address_or_a_name() {
     assert!(unsaid.iter().any(|it| it == neither), "{unsaid:#?}");
     assert_eq!(imported.secrets.len(), 1);
 }
+
+fn refused(word: &str, text: &str) -> String {
+    let error = imported(&[(word, text)]).expect_err("refused");
+    format!("{error}; allowed: {}", error.allowed)
+}
+
+#[test]
+fn an_id_twice_is_refused_at_its_second_line() {
+    let crm = format!("{TWO}group p_fs a\n");
+    assert_eq!(
+        refused("crm", &crm),
+        "crm:4: group \"p_fs\", an id that stands at crm:3 as well; allowed: an id that nothing else has"
+    );
+    let cib = "<cib><configuration><resources>\n<primitive id=\"a\" class=\"ocf\" type=\"Dummy\"/>\n\
+               <primitive id=\"a\" class=\"ocf\" type=\"Dummy\"/></resources></configuration></cib>\n";
+    assert_eq!(
+        refused("cib", cib),
+        "cib:3: <primitive> \"a\", an id that stands at cib:2 as well; allowed: an id that nothing else has"
+    );
+}

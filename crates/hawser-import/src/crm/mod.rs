@@ -9,6 +9,7 @@ mod xml;
 use std::collections::BTreeMap;
 
 use crate::Place;
+use crate::place::{Malformed, quoted};
 
 /// Names and values.
 pub(crate) type Pairs = BTreeMap<String, String>;
@@ -143,6 +144,15 @@ impl Score {
     pub fn is_positive(self) -> bool {
         self > Self::Finite(0)
     }
+}
+
+/// One id of two things.
+fn twice(at: &Place, what: &str, id: &str, first: &Place) -> Malformed {
+    let found = format!(
+        "{what} {}, an id that stands at {first} as well",
+        quoted(id)
+    );
+    Malformed::new(at, found, "an id that nothing else has")
 }
 
 impl Crm {

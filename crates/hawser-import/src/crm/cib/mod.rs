@@ -5,11 +5,25 @@ mod constraints;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::xml::{self, Element};
-use super::{Around, Crm, Node, Pairs, Primitive, Score, Set};
+use super::{Around, Crm, Node, Pairs, Primitive, Score, Set, twice};
 use crate::Place;
 use crate::page::Page;
 use crate::place::{Malformed, quoted};
 use crate::source::Source;
+
+/// Resources and constraints: no two of them have one id.
+const WITH_ID: [&str; 10] = [
+    "primitive",
+    "template",
+    "group",
+    "clone",
+    "master",
+    "bundle",
+    "rsc_location",
+    "rsc_colocation",
+    "rsc_order",
+    "rsc_ticket",
+];
 
 /// Reads a CIB, or its `configuration` alone.
 pub(crate) fn parse(source: &Source, page: &mut Page) -> Result<Crm, Malformed> {
@@ -23,11 +37,21 @@ pub(crate) fn parse(source: &Source, page: &mut Page) -> Result<Crm, Malformed> 
         ));
     };
     let mut ids = BTreeMap::new();
+    let (mut alone, mut again) = (BTreeMap::new(), None);
     configuration.each(&mut |element| {
-        if let Some(id) = element.get("id") {
-            ids.entry(id).or_insert(element);
+        let Some(id) = element.get("id") else { return };
+        ids.entry(id).or_insert(element);
+        if WITH_ID.contains(&element.name.as_str()) {
+            let first: &Element = alone.entry(id).or_insert(element);
+            if !std::ptr::eq(first, element) && again.is_none() {
+                again = Some((id, element, first));
+            }
         }
     });
+    if let Some((id, element, first)) = again {
+        let (at, first) = (source.at(element.line), source.at(first.line));
+        return Err(twice(&at, &format!("<{}>", element.name), id, &first));
+    }
     let mut reading = Reading {
         source,
         ids,

@@ -2,7 +2,9 @@
 
 mod constraints;
 
-use super::{Around, Crm, Node, Pairs, Primitive, Set};
+use std::collections::HashMap;
+
+use super::{Around, Crm, Node, Pairs, Primitive, Set, twice};
 use crate::Place;
 use crate::page::Page;
 use crate::place::{Malformed, quoted};
@@ -50,6 +52,7 @@ fn words(at: &Place, text: &str) -> Result<Vec<String>, Malformed> {
 /// Reads the text.
 pub(crate) fn parse(source: &Source, page: &mut Page) -> Result<Crm, Malformed> {
     let mut crm = Crm::default();
+    let mut ids = HashMap::new();
     let mut open: Option<(Place, String)> = None;
     for (i, line) in source.text.lines().enumerate() {
         if open.is_none() && line.trim_start().starts_with('#') {
@@ -64,7 +67,9 @@ pub(crate) fn parse(source: &Source, page: &mut Page) -> Result<Crm, Malformed> 
             }
             None => {
                 whole.push_str(line);
-                statement(&at, &words(&at, &whole)?, &mut crm, page)?;
+                let words = words(&at, &whole)?;
+                once(&at, &words, &mut ids)?;
+                statement(&at, &words, &mut crm, page)?;
             }
         }
     }
@@ -75,6 +80,37 @@ pub(crate) fn parse(source: &Source, page: &mut Page) -> Result<Crm, Malformed> 
             "a last line without \\",
         )),
         None => Ok(crm),
+    }
+}
+
+/// Statements that give something an id, which it has alone.
+const WITH_ID: [&str; 13] = [
+    "primitive",
+    "rsc_template",
+    "group",
+    "clone",
+    "ms",
+    "master",
+    "bundle",
+    "location",
+    "colocation",
+    "collocation",
+    "order",
+    "rsc_ticket",
+    "tag",
+];
+
+/// That no other statement has this id.
+fn once(at: &Place, words: &[String], ids: &mut HashMap<String, Place>) -> Result<(), Malformed> {
+    let [keyword, id, ..] = words else {
+        return Ok(());
+    };
+    if !WITH_ID.contains(&keyword.as_str()) {
+        return Ok(());
+    }
+    match ids.insert(id.trim_end_matches(':').to_owned(), at.clone()) {
+        Some(first) => Err(twice(at, keyword, id, &first)),
+        None => Ok(()),
     }
 }
 

@@ -169,3 +169,20 @@ fn an_id_twice_is_refused_at_its_second_line() {
         "cib:3: <primitive> \"a\", an id that stands at cib:2 as well; allowed: an id that nothing else has"
     );
 }
+
+#[test]
+fn what_a_resource_names_and_is_nowhere_is_told() {
+    let crm = format!(
+        "{TWO}primitive p_t iSCSITarget params iqn=iqn.2003-01.org:x\n\
+         primitive p_l iSCSILogicalUnit params target_iqn=iqn.other lun=1 path=/srv/a/x.img scsi_sn=1\n\
+         group g p_fs p_nosuch p_t p_l\n"
+    );
+    let imported = imported(&[("crm", &crm)]).expect("read");
+    assert_eq!(
+        lines(&imported, Verdict::Mistake),
+        [
+            "crm:5 target_iqn=\"iqn.other\" of \"p_l\": no iSCSITarget has this iqn",
+            "crm:6 group \"g\": there is no resource \"p_nosuch\"",
+        ]
+    );
+}

@@ -156,15 +156,30 @@ pub(super) fn translate(crm: &ById, picture: &Picture, owners: &Owners, page: &m
     }
 }
 
-/// Constraints of what is nowhere.
+/// Constraints and groups of what is nowhere.
 fn unknown(crm: &ById, page: &mut Page) {
+    let there = |id: &str| {
+        let within = crm.around(id).is_some() || crm.set(id).is_some();
+        within || crm.primitive(id).is_some()
+    };
+    let around = crm.around.iter();
+    // What is in a bundle is its containers' as well.
+    for around in around.filter(|around| around.kind != "bundle") {
+        for id in around.members.iter().filter(|id| !there(id)) {
+            let what = format!("{} {}", around.kind, quoted(&around.id));
+            page.mistake(
+                &around.at,
+                what,
+                format!("there is no resource {}", quoted(id)),
+            );
+        }
+    }
     let locations = crm.locations.iter().map(|l| (&l.resources, &l.at));
     let together = crm.colocations.iter().chain(&crm.orders);
     let together = together.map(|together| (&together.resources, &together.at));
     for (resources, at) in locations.chain(together) {
         for id in resources {
-            let within = crm.around(id).is_some() || crm.set(id).is_some();
-            if !within && crm.primitive(id).is_none() {
+            if !there(id) {
                 let why = format!("there is no resource {}", quoted(id));
                 page.mistake(at, "a constraint", why);
             }

@@ -68,6 +68,7 @@ pub(super) fn translate(
         }
         hanging(primitive, &owners, picture, offered, page);
     }
+    targets_of_units(crm, page);
     for id in &cloned {
         let clone = crm
             .primitive(id)
@@ -226,6 +227,21 @@ fn hanging(
         ("Filesystem", _) => devices::hanging(primitive, own, page),
         (_, Some(name)) => page.foreign(at, what, format!("it hangs on pool {name}; keep its constraints")),
         (_, None) => page.foreign(at, what, "kept, and left as it is"),
+    }
+}
+
+/// A unit that a target shows which no resource makes.
+fn targets_of_units(crm: &ById, page: &mut Page) {
+    let of = |kind: &'static str| crm.primitives.iter().filter(move |p| kind_of(p) == kind);
+    let made: BTreeSet<&str> = of("iSCSITarget")
+        .filter_map(|p| p.param(&["iqn"]))
+        .collect();
+    for unit in of("iSCSILogicalUnit") {
+        let iqn = unit.param(&["target_iqn"]);
+        if let Some(iqn) = iqn.filter(|iqn| !made.contains(iqn)) {
+            let what = format!("target_iqn={} of {}", quoted(iqn), quoted(&unit.id));
+            page.mistake(&unit.at, what, "no iSCSITarget has this iqn");
+        }
     }
 }
 

@@ -186,3 +186,40 @@ fn what_a_resource_names_and_is_nowhere_is_told() {
         ]
     );
 }
+
+fn with_address(more: &str) -> Imported {
+    let crm = format!("{TWO}primitive p_ip IPaddr2 params {more}\ngroup g p_fs p_ip\n");
+    imported(&[("crm", &crm)]).expect("read")
+}
+
+#[test]
+fn bad_values_of_an_address_are_named() {
+    for mask in ["99", "abc", "0", "255.0.255.0"] {
+        let imported = with_address(&format!("ip=10.0.0.5 cidr_netmask={mask}"));
+        let line = format!(
+            "crm:4 the netmask \"{mask}\" of \"p_ip\": a prefix of 10.0.0.5 is a number from 1 to 32; IPv4 has masks such as \
+             255.255.255.0 as well"
+        );
+        assert_eq!(lines(&imported, Verdict::Mistake), [line]);
+    }
+    for mask in ["24", "255.255.255.0"] {
+        let imported = with_address(&format!("ip=10.0.0.5 cidr_netmask={mask}"));
+        assert_eq!(lines(&imported, Verdict::Mistake), [""; 0]);
+    }
+    let imported = with_address("ip=10.0.0.5 cidr_netmask=24 op start timeout=banana");
+    let unsaid = lines(&imported, Verdict::Unsaid);
+    let line = "crm:4 \"p_ip\" op start timeout=banana: it is no time";
+    assert!(unsaid.iter().any(|it| it == line), "{unsaid:#?}");
+    // A file without an address that clients have is not complete.
+    let imported = with_address("ip=10.0.0.300 cidr_netmask=24");
+    let missing = lines(&imported, Verdict::Missing);
+    let line = "crm:4 an address of pool \"g\": \"10.0.0.300\" is no address";
+    assert!(missing.iter().any(|it| it == line), "{missing:#?}");
+    assert_eq!(
+        refused(
+            "haresources",
+            "a 10.0.0.5/99/eth0 Filesystem::/dev/sdb::/srv\n"
+        ),
+        "haresources:1: the prefix \"99\" of \"10.0.0.5/99/eth0\"; allowed: a prefix from 1 to 32"
+    );
+}

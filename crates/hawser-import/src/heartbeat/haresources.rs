@@ -203,8 +203,16 @@ fn ip(at: &Place, text: &str) -> Result<Address, Malformed> {
         kept: None,
     };
     for part in parts {
-        match part.parse::<u8>() {
-            Ok(prefix) => address.prefix = Some(prefix),
+        let longest = if ip.is_ipv4() { 32 } else { 128 };
+        match part.parse::<u64>() {
+            Ok(prefix) if (1..=longest).contains(&prefix) => {
+                address.prefix = u8::try_from(prefix).ok();
+            }
+            Ok(_) => {
+                let found = format!("the prefix {} of {}", quoted(part), quoted(text));
+                let allowed = format!("a prefix from 1 to {longest}");
+                return Err(Malformed::new(at, found, allowed));
+            }
             Err(_) if part.parse::<IpAddr>().is_ok() => {}
             Err(_) => address.interface = Some(part.split(':').next().unwrap_or(part).to_owned()),
         }

@@ -13,7 +13,7 @@ use super::{millis, primitives_of};
 use crate::crm::Primitive;
 use crate::crm::by_id::ById;
 use crate::exports::Offered;
-use crate::page::Page;
+use crate::page::{Page, Verdict};
 use crate::picture::{Address, Nfs, Picture, Pool, PoolKind, Said, usable};
 use crate::place::quoted;
 
@@ -273,11 +273,10 @@ fn address(primitive: &Primitive, pool: &mut Pool, page: &mut Page) {
         .split_once('/')
         .map_or((text, None), |(ip, p)| (ip, Some(p)));
     let Ok(ip) = ip.parse::<IpAddr>() else {
-        return page.unsaid(
-            at,
-            quoted(&primitive.id),
-            format!("{} is no address", quoted(text)),
-        );
+        let why = format!("{} is no address", quoted(text));
+        page.unsaid(at, quoted(&primitive.id), &why);
+        let what = format!("an address of pool {}", quoted(&owner));
+        return page.add(Verdict::Missing, Some(at), what, why);
     };
     let mask = primitive.param(&["cidr_netmask", "netmask"]).or(behind);
     // IPaddr takes 255.255.255.0 as well.
@@ -285,6 +284,15 @@ fn address(primitive: &Primitive, pool: &mut Pool, page: &mut Page) {
         Ok(mask) => ipnet::ip_mask_to_prefix(mask).ok(),
         Err(_) => mask.parse().ok(),
     });
+    let longest = if ip.is_ipv4() { 32 } else { 128 };
+    let prefix = prefix.filter(|prefix| (1..=longest).contains(prefix));
+    if let (Some(mask), None) = (mask, prefix) {
+        page.mistake(
+            at,
+            format!("the netmask {} of {}", quoted(mask), quoted(&primitive.id)),
+            format!("a prefix of {ip} is a number from 1 to {longest}; IPv4 has masks such as 255.255.255.0 as well"),
+        );
+    }
     let hint = primitive.id.strip_prefix(&format!("{owner}-")).map(|link| {
         // Further addresses of a pool on a link are numbered.
         let (name, number) = link.rsplit_once('-').unwrap_or((link, ""));
@@ -307,10 +315,14 @@ fn address(primitive: &Primitive, pool: &mut Pool, page: &mut Page) {
     // A pool's addresses have its times where these are longer than their own 20 s: told by nothing else when the
     // pool's are what they would be anyway.
     for op in ["start", "stop", "monitor"] {
-        let ms = primitive
-            .op(op, "timeout")
-            .and_then(millis)
-            .unwrap_or_default();
+        let Some(value) = primitive.op(op, "timeout") else {
+            continue;
+        };
+        let Some(ms) = millis(value) else {
+            let what = format!("{} op {op} timeout={value}", quoted(&primitive.id));
+            page.unsaid(at, what, "it is no time");
+            continue;
+        };
         if ms > 20_000 && ms == own_timeout(pool.kind, op) {
             pool.timeouts.insert(op, Said::new(ms, at));
         }

@@ -223,3 +223,46 @@ fn bad_values_of_an_address_are_named() {
         "haresources:1: the prefix \"99\" of \"10.0.0.5/99/eth0\"; allowed: a prefix from 1 to 32"
     );
 }
+
+#[test]
+fn heartbeats_lines_are_refused_with_their_form() {
+    for (line, said) in [
+        (
+            "bcast",
+            "bcast with 0 words behind it; allowed: one or more interfaces",
+        ),
+        (
+            "stonith_host * external/ipmi h 1.2.3.4",
+            "stonith_host external/ipmi with 2 words behind it; allowed: stonith_host FROM external/ipmi HOST ADDRESS USER \
+             PASSWORD [INTERFACE]",
+        ),
+        (
+            "mcast eth0 225.0.0.1 999999 1 0",
+            "the port \"999999\" of mcast; allowed: a number from 1 to 65535",
+        ),
+        (
+            "mcast eth0 225.0.0.1 694 xx 0",
+            "the TTL \"xx\" of mcast; allowed: a number from 0 to 255",
+        ),
+    ] {
+        let found = refused("ha.cf", &format!("node a b\n{line}\n"));
+        assert_eq!(found, format!("ha.cf:2: {said}"));
+    }
+    assert_eq!(
+        refused("haresources", "a 10.0.0.5/24/eth0 Filesystem::/dev/sdb\n"),
+        "haresources:1: \"Filesystem::/dev/sdb\" without a directory; allowed: \
+         Filesystem::DEVICE::DIRECTORY[::TYPE[::OPTIONS]]"
+    );
+}
+
+#[test]
+fn times_in_the_wrong_order_are_told_at_their_lines() {
+    let ha_cf = "node a b\nkeepalive 10\ndeadtime 20\nwarntime 30\nbcast eth0\n";
+    let imported = imported(&[("ha.cf", ha_cf)]).expect("read");
+    assert_eq!(
+        lines(&imported, Verdict::Mistake),
+        [
+            "ha.cf:4 warntime 30000 ms and deadtime 20000 ms: warntime must be less than deadtime: keepalive < warntime < deadtime"
+        ]
+    );
+}

@@ -50,6 +50,7 @@ pub(crate) fn read(
         compression.value.threshold = Some(threshold);
     }
     times(source, picture, page);
+    order(picture, page);
     Ok(())
 }
 
@@ -166,7 +167,7 @@ fn translated(
             }
             page.understood(at, what(), "a link for each interface");
         }
-        ("mcast" | "mcast6", [interface, group, ..]) => {
+        ("mcast" | "mcast6", [interface, group, more @ ..]) => {
             let group_: Option<IpAddr> = group.parse().ok();
             if !group_.is_some_and(|group| group.is_multicast()) {
                 let found = format!("{name} {} {}", quoted(interface), quoted(group));
@@ -174,6 +175,14 @@ fn translated(
                     &found,
                     "INTERFACE GROUP PORT TTL LOOP, with a multicast group",
                 );
+            }
+            let bounds = [("port", 1..=65_535), ("TTL", 0..=255), ("loop", 0..=1)];
+            for (word, (part, bounds)) in more.iter().zip(bounds) {
+                if !word.parse::<u32>().is_ok_and(|n| bounds.contains(&n)) {
+                    let found = format!("the {part} {} of {name}", quoted(word));
+                    let allowed = format!("a number from {} to {}", bounds.start(), bounds.end());
+                    return wrong(&found, &allowed);
+                }
             }
             link(interface, at, picture);
             page.changed(
@@ -220,19 +229,69 @@ fn translated(
                 controller: Some((plugin.bmc(), Secret((*password).to_owned()))),
             });
         }
+        ("stonith_host", [_, "external/ipmi", ..]) => {
+            let found = format!(
+                "stonith_host external/ipmi with {} words behind it",
+                rest.len() - 2
+            );
+            return wrong(&found, form(name));
+        }
         ("stonith_host", [_, plugin, ..]) => page.unsaid(
             at,
             format!("stonith_host … {}", quoted(plugin)),
             "only external/ipmi has its counterpart here: write [node.bmc] or [[fencing.device]]",
         ),
         _ => {
-            return wrong(
-                &format!("{name} with {} words behind it", rest.len()),
-                "see ha.cf(5)",
-            );
+            let found = format!("{name} with {} words behind it", rest.len());
+            return wrong(&found, form(name));
         }
     }
     Ok(())
+}
+
+/// How a directive is written.
+fn form(name: &str) -> &'static str {
+    match name {
+        "node" => "node NAME …",
+        "keepalive" | "deadtime" | "warntime" | "initdead" => {
+            "one time: 2, 1.7, 2000ms, up to a week"
+        }
+        "auto_failback" | "nice_failback" => "on, off or legacy",
+        "compression" => "zlib or bz2",
+        "compression_threshold" => "a number of KiB from 1 to 4096",
+        "cluster" => "one name",
+        "bcast" | "udp" => "one or more interfaces",
+        "mcast" | "mcast6" => "INTERFACE GROUP PORT TTL LOOP",
+        "ucast" | "ucast6" => "INTERFACE ADDRESS",
+        _ => "stonith_host FROM external/ipmi HOST ADDRESS USER PASSWORD [INTERFACE]",
+    }
+}
+
+/// Heartbeat beats, warns and declares dead, in this order.
+fn order(picture: &Picture, page: &mut Page) {
+    let timing = &picture.timing;
+    let pairs = [
+        (
+            ("keepalive", &timing.keepalive),
+            ("warntime", &timing.warning),
+        ),
+        (("keepalive", &timing.keepalive), ("deadtime", &timing.dead)),
+        (("warntime", &timing.warning), ("deadtime", &timing.dead)),
+    ];
+    for ((shorter, short), (longer, long)) in pairs {
+        if let (Some(short), Some(long)) = (short, long) {
+            if short.value >= long.value {
+                let what = format!(
+                    "{shorter} {} ms and {longer} {} ms",
+                    short.value, long.value
+                );
+                let why = format!(
+                    "{shorter} must be less than {longer}: keepalive < warntime < deadtime"
+                );
+                page.mistake((&short.at).max(&long.at), what, why);
+            }
+        }
+    }
 }
 
 fn link(interface: &str, at: &Place, picture: &mut Picture) {

@@ -91,6 +91,11 @@ fn group(
                 new.options = more.get(1).map(|&t| t.to_owned());
                 pools.push(new);
             }
+            ("Filesystem", _) => {
+                let allowed = "Filesystem::DEVICE::DIRECTORY[::TYPE[::OPTIONS]]";
+                let found = format!("{} without a directory", quoted(resource));
+                return Err(Malformed::new(at, found, allowed));
+            }
             ("LVM", [group, ..]) => {
                 let mut new = Pool::new(&names.free(group), PoolKind::Lvm, at);
                 new.volume_group = Some((*group).to_owned());

@@ -23,6 +23,7 @@ mod write;
 
 pub use page::{Line, Page, Verdict};
 pub use place::{Malformed, Place};
+use source::BYTE_ORDER_MARK;
 pub use source::{Kind, Source};
 
 use std::collections::BTreeMap;
@@ -81,6 +82,19 @@ impl fmt::Debug for Secret {
 /// # Errors
 /// The first thing in a source that cannot be read: its file, its line, what was found and what is allowed.
 pub fn import(sources: &[Source], options: &Options) -> Result<Imported, Malformed> {
+    let marked = |source: &Source| source.text.starts_with(BYTE_ORDER_MARK);
+    if sources.iter().any(marked) {
+        let mut bare = sources.to_vec();
+        for source in bare.iter_mut().filter(|source| marked(source)) {
+            source.text.remove(0);
+        }
+        return import_bare(&bare, options);
+    }
+    import_bare(sources, options)
+}
+
+/// The same, without a byte-order mark before a text.
+fn import_bare(sources: &[Source], options: &Options) -> Result<Imported, Malformed> {
     let mut picture = Picture::default();
     let mut page = Page::default();
     picture.name.clone_from(&options.name);

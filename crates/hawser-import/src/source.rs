@@ -15,6 +15,9 @@ pub struct Source {
     pub node: Option<String>,
 }
 
+/// What some editors put before the first line.
+pub(crate) const BYTE_ORDER_MARK: char = '\u{feff}';
+
 /// What a source is. The order is that in which they are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
@@ -77,6 +80,7 @@ impl Kind {
     /// # Errors
     /// It looks like none of them.
     pub fn of(path: &str, text: &str) -> Result<Self, Malformed> {
+        let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
         let name = path.rsplit('/').next().unwrap_or(path);
         let name = name.to_ascii_lowercase();
         let named = Self::WORDS

@@ -266,3 +266,12 @@ fn times_in_the_wrong_order_are_told_at_their_lines() {
         ]
     );
 }
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_the_text() {
+    let ha_cf = "\u{feff}node a b\nbcast eth0\n";
+    assert_eq!(nodes(&imported(&[("ha.cf", ha_cf)]).expect("read")), 2);
+    let cib = "\u{feff}<cib><configuration/></cib>";
+    assert_eq!(Kind::of("x", cib), Ok(Kind::Cib));
+    imported(&[("cib", cib)]).expect("read");
+}

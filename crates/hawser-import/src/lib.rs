@@ -157,6 +157,15 @@ fn import_bare(sources: &[Source], options: &Options) -> Result<Imported, Malfor
         missing(&text, &mut page);
         imported.cluster = Some(text);
     }
+    let nothing = imported.cluster.is_none() && imported.exports.is_empty();
+    if let (Some(first), true, false) = (sources.first(), nothing, page.has(Verdict::Missing)) {
+        page.add(
+            Verdict::Missing,
+            Some(&first.at(1)),
+            "a node or a pool",
+            "the sources have none, so no hawser.toml was written: give a file that names the nodes",
+        );
+    }
     page.sort();
     imported.page = page;
     Ok(imported)

@@ -275,3 +275,16 @@ fn a_byte_order_mark_is_no_part_of_the_text() {
     assert_eq!(Kind::of("x", cib), Ok(Kind::Cib));
     imported(&[("cib", cib)]).expect("read");
 }
+
+/// `plan` accepts no file that is not there.
+#[test]
+fn what_has_no_cluster_in_it_is_not_complete() {
+    for (word, text) in [
+        ("ha.cf", ""),
+        ("cib", "<cib><configuration/></cib>"),
+        ("saveconfig.json", "{\"storage_objects\": []}"),
+    ] {
+        let imported = imported(&[(word, text)]).expect("read");
+        assert!(!imported.complete() && imported.cluster.is_none(), "{word}");
+    }
+}

@@ -288,3 +288,44 @@ fn what_has_no_cluster_in_it_is_not_complete() {
         assert!(!imported.complete() && imported.cluster.is_none(), "{word}");
     }
 }
+
+#[test]
+fn nothing_of_a_cib_is_left_out_in_silence() {
+    let cib = "<cib><configuration>\n<nodez/>\n<nodes><nod/></nodes>\n<resources>\n<frob/>\n\
+               <group id=\"g\"><meta_attributes id=\"m\"/></group></resources>\n\
+               <constraints>\n<frob/>\n<rsc_colocation id=\"c\"/>\n<rsc_order id=\"o\" first=\"g\"/>\n\
+               </constraints></configuration></cib>\n";
+    let imported = imported(&[("cib", cib)]).expect("read");
+    let left = "no such element is known here: it is left out";
+    assert_eq!(
+        lines(&imported, Verdict::Unsaid),
+        [
+            format!("cib:2 <nodez>: {left}"),
+            format!("cib:3 <nod>: {left}"),
+            format!("cib:5 <frob>: {left}"),
+            format!("cib:8 <frob>: {left}"),
+        ]
+    );
+    assert_eq!(
+        lines(&imported, Verdict::Mistake),
+        [
+            "cib:9 <rsc_colocation> \"c\": it joins fewer than two resources",
+            "cib:10 <rsc_order> \"o\": it joins fewer than two resources",
+        ]
+    );
+}
+
+#[test]
+fn statements_without_content_are_told() {
+    let crm = format!("{TWO}group g\nclone c\nproperty x\nfencing_topology\n");
+    let imported = imported(&[("crm", &crm)]).expect("read");
+    assert_eq!(
+        lines(&imported, Verdict::Mistake),
+        [
+            "crm:4 group \"g\": it has no resource",
+            "crm:5 clone \"c\": it has no resource",
+            "crm:6 property \"x\": it has no value",
+            "crm:7 fencing_topology: it has no device",
+        ]
+    );
+}

@@ -24,11 +24,11 @@ impl Reading<'_> {
                 "rsc_location" => self.location(element)?,
                 "rsc_colocation" => {
                     let together = self.together(element, ["rsc", "with-rsc"])?;
-                    self.crm.colocations.push(together);
+                    self.crm.colocations.extend(together);
                 }
                 "rsc_order" => {
                     let together = self.together(element, ["first", "then"])?;
-                    self.crm.orders.push(together);
+                    self.crm.orders.extend(together);
                 }
                 "rsc_ticket" => {
                     let mut resources = self.references(element)?;
@@ -40,7 +40,7 @@ impl Reading<'_> {
                     };
                     self.crm.tickets.push(ticket);
                 }
-                _ => {}
+                _ => self.unknown(element),
             }
         }
         Ok(())
@@ -56,7 +56,11 @@ impl Reading<'_> {
         Ok(all)
     }
 
-    fn together(&mut self, element: &Element, ends: [&str; 2]) -> Result<Together, Malformed> {
+    fn together(
+        &mut self,
+        element: &Element,
+        ends: [&str; 2],
+    ) -> Result<Option<Together>, Malformed> {
         if let Some(attribute) = element.get("node-attribute") {
             let what = format!("a colocation by the nodes' {}", quoted(attribute));
             let why = "Hawser's file has no attributes of nodes";
@@ -68,11 +72,18 @@ impl Reading<'_> {
                 .filter_map(|end| element.get(end))
                 .map(str::to_owned),
         );
-        Ok(Together {
+        if resources.len() < 2 {
+            let id = element.get("id").unwrap_or_default();
+            let what = format!("<{}> {}", element.name, quoted(id));
+            let why = "it joins fewer than two resources";
+            self.page.mistake(&self.at(element), what, why);
+            return Ok(None);
+        }
+        Ok(Some(Together {
             resources,
             score: self.score(element, Score::Infinity)?,
             at: self.at(element),
-        })
+        }))
     }
 
     fn location(&mut self, element: &Element) -> Result<(), Malformed> {

@@ -73,6 +73,8 @@ pub(crate) fn parse(source: &Source, page: &mut Page) -> Result<Crm, Malformed> 
                 reading.crm.operations.extend(pairs);
             }
             "nodes" => {
+                let others = part.children.iter().filter(|it| it.name != "node");
+                others.for_each(|other| reading.unknown(other));
                 for node in part.all("node") {
                     let node = reading.node(node)?;
                     reading.crm.nodes.push(node);
@@ -96,7 +98,8 @@ pub(crate) fn parse(source: &Source, page: &mut Page) -> Result<Crm, Malformed> 
                 quoted(&part.name),
                 "Hawser's file has no counterpart, and the cluster does without",
             ),
-            _ => {}
+            "acls" | "alerts" => {}
+            _ => reading.unknown(part),
         }
     }
     Ok(reading.crm)
@@ -118,6 +121,13 @@ struct Reading<'a> {
 impl<'a> Reading<'a> {
     fn at(&self, element: &Element) -> Place {
         self.source.at(element.line)
+    }
+
+    /// An element that Pacemaker's configuration does not have there.
+    fn unknown(&mut self, element: &Element) {
+        let (at, what) = (self.at(element), format!("<{}>", element.name));
+        self.page
+            .unsaid(&at, what, "no such element is known here: it is left out");
     }
 
     fn need<'e>(&self, element: &'e Element, attribute: &str) -> Result<&'e str, Malformed> {
@@ -239,7 +249,24 @@ impl<'a> Reading<'a> {
                 "clone" => "clone",
                 "master" => "ms",
                 "bundle" => "bundle",
-                _ => continue,
+                // What a group, a clone or a bundle says of itself.
+                "meta_attributes"
+                | "instance_attributes"
+                | "utilization"
+                | "operations"
+                | "docker"
+                | "podman"
+                | "rkt"
+                | "network"
+                | "storage"
+                    if members.is_some() =>
+                {
+                    continue;
+                }
+                _ => {
+                    self.unknown(element);
+                    continue;
+                }
             };
             let id = self.need(element, "id")?.to_owned();
             if let Some(members) = members.as_mut() {

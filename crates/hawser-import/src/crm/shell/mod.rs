@@ -158,6 +158,13 @@ fn statement(
                 .iter()
                 .take_while(section)
                 .filter(|word| !word.contains('='));
+            if kind != "bundle" && members.clone().next().is_none() {
+                page.mistake(
+                    at,
+                    format!("{keyword} {}", quoted(id)),
+                    "it has no resource",
+                );
+            }
             crm.around.push(Around {
                 kind,
                 id: id.clone(),
@@ -197,6 +204,7 @@ fn statement(
         ("property", rest) => crm.properties.extend(named(keyword, rest, at, page)),
         ("rsc_defaults", rest) => crm.defaults.extend(named(keyword, rest, at, page)),
         ("op_defaults", rest) => crm.operations.extend(named(keyword, rest, at, page)),
+        ("fencing_topology", []) => page.mistake(at, "fencing_topology", "it has no device"),
         ("fencing_topology", rest) => constraints::topology(at, rest, crm),
         ("xml", _) => page.unsaid(
             at,
@@ -270,6 +278,11 @@ fn named(
     if words.iter().any(|word| word == "rule") {
         ruled(keyword, at, page);
         return Vec::new();
+    }
+    // The name of the set has a colon behind it.
+    let bare = words.iter().filter(|word| !word.contains('='));
+    for word in bare.filter(|word| !word.ends_with(':')) {
+        page.mistake(at, format!("{keyword} {}", quoted(word)), "it has no value");
     }
     let pairs = words.iter().filter_map(|word| word.split_once('='));
     let plain = pairs.filter(|(name, _)| !name.starts_with('$') && !name.is_empty());

@@ -3,7 +3,7 @@
 use hawser_cluster::plan::{Forecast, forecast};
 use hawser_cluster::xml::Element;
 use hawser_model::cluster_file::{ClusterFile, Period};
-use hawser_model::output::drill::PromiseReport;
+use hawser_model::output::drill::{OutagePhase, PromiseReport};
 use hawser_model::output::incident::{IncidentReport, ServiceOutage};
 
 /// Phases until a head is declared lost.
@@ -12,12 +12,15 @@ const LOST: [&str; 2] = ["token loss", "consensus"];
 /// Phases of a shot at it, after which it is off.
 const SHOT: [&str; 4] = ["fence delay", "fence agent", "bmc", "power wait"];
 
+/// What follows a shot that failed: the one that succeeded is somewhere in it.
+const FAILED: &str = "waiting for a human";
+
 /// `plan` says its times to a tenth of a second, and no more is promised.
 const TENTH_S: f64 = 0.05;
 
 /// How long the silence of the head lasted until it was declared lost, and until it was off, beside the longest that the file's
-/// timing lets one expect (`hawser plan`). Of an incident in which no head or more than one was fenced nothing is said, nor of one
-/// whose logs do not show the silence.
+/// timing lets one expect (`hawser plan`). Nothing is said of an incident in which no head or more than one was fenced, in which
+/// the shot came before the silence, or whose logs do not show the silence; and nothing of a shot that was tried again.
 pub fn promised(file: &ClusterFile, incident: &IncidentReport) -> Vec<PromiseReport> {
     let [head] = incident.fenced.as_slice() else {
         return Vec::new();
@@ -27,19 +30,12 @@ pub fn promised(file: &ClusterFile, incident: &IncidentReport) -> Vec<PromiseRep
     let Some(of_head) = all.iter().find(|one| one.node == head.as_str()) else {
         return Vec::new();
     };
-    let silence = |service| Some((service, since(service)?));
-    let Some((service, began)) = incident.services.iter().find_map(silence) else {
+    let Some(took) = incident.services.iter().find_map(took) else {
         return Vec::new();
     };
-    let until = |names: &[&str]| {
-        let phases = service.phases.iter();
-        let of = phases.filter(|phase| names.contains(&phase.name.as_str()));
-        let ends = of.map(|phase| phase.start_s + phase.seconds - began);
-        ends.reduce(f64::max)
-    };
     let Forecast { lost, fenced, .. } = of_head;
-    let lost = until(&LOST).map(|took| (took, *lost, "declared-lost", "was declared lost"));
-    let shot = until(&SHOT).zip(*fenced);
+    let lost = Some((took.lost_s, *lost, "declared-lost", "was declared lost"));
+    let shot = took.off_s.zip(*fenced);
     let shot = shot.map(|(took, allowed)| (took, allowed, "fenced-in-time", "was off"));
     let judged = lost.into_iter().chain(shot);
     judged
@@ -54,10 +50,34 @@ pub fn promised(file: &ClusterFile, incident: &IncidentReport) -> Vec<PromiseRep
         .collect()
 }
 
-/// When the silence began, in seconds from the beginning of the outage.
-fn since(service: &ServiceOutage) -> Option<f64> {
-    let mut phases = service.phases.iter();
-    Some(phases.find(|phase| phase.name == LOST[0])?.start_s)
+/// Seconds from the beginning of the silence.
+struct Took {
+    lost_s: f64,
+    off_s: Option<f64>,
+}
+
+/// As the phases of an outage show it: the token is waited for, the others confer, then comes the shot.
+fn took(service: &ServiceOutage) -> Option<Took> {
+    let phases = &service.phases;
+    let [silence, consensus] = LOST;
+    let last = |name: &str, before: usize| {
+        let mut phases = phases[..before].iter();
+        phases.rposition(|phase| phase.name == name)
+    };
+    let agreed = last(consensus, phases.len())?;
+    let silent = last(silence, agreed)?;
+    let is_shot = |phase: &&OutagePhase| SHOT.contains(&phase.name.as_str());
+    if phases[..agreed].iter().any(|phase| is_shot(&phase)) {
+        return None;
+    }
+    let since = |phase: &OutagePhase| phase.start_s + phase.seconds - phases[silent].start_s;
+    let after = &phases[agreed..];
+    let again = after.iter().any(|phase| phase.name == FAILED);
+    let shot = after.iter().rfind(is_shot).filter(|_| !again);
+    Some(Took {
+        lost_s: since(&phases[agreed]),
+        off_s: shot.map(since),
+    })
 }
 
 fn seconds(period: Period) -> f64 {
@@ -67,7 +87,6 @@ fn seconds(period: Period) -> f64 {
 #[cfg(test)]
 mod tests {
     use hawser_model::cluster_file::parse_complete;
-    use hawser_model::output::drill::OutagePhase;
 
     use super::*;
 
@@ -132,6 +151,20 @@ mod tests {
         slow[3] = ("fence agent", 2.504, 1.8);
         let broken = judged(&incident(&["head2"], &slow));
         assert_eq!(broken, [(lost.to_owned(), true), (off("4.304"), false)]);
+        // A shot that failed is no end of anything, and one that came before the silence is no part of it.
+        let mut failed = quick.to_vec();
+        failed.insert(4, ("waiting for a human", 2.904, 20.0));
+        let judged_lost = judged(&incident(&["head2"], &failed));
+        assert_eq!(judged_lost, [(lost.to_owned(), true)]);
+        let mut first = quick.to_vec();
+        first.insert(0, ("fence agent", 0.0, 0.0));
+        assert_eq!(judged(&incident(&["head2"], &first)), []);
+        // The silence that counts is the last one, not a token that came back.
+        let mut twice = quick
+            .map(|(name, start, long)| (name, start + 19.0, long))
+            .to_vec();
+        twice.insert(0, ("token loss", 0.0, 1.0));
+        assert_eq!(judged(&incident(&["head2"], &twice)), kept);
         // What the logs do not show is not judged.
         assert_eq!(judged(&incident(&["head2"], &quick[4..])), []);
         assert_eq!(judged(&incident(&[], &quick)), []);

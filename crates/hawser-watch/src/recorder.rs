@@ -74,7 +74,10 @@ impl Recorder {
                 }
                 self.failed = Some((now, why));
             }
-            Ok(()) if before.is_some() => self.said.push("what happened is kept again".to_owned()),
+            Ok(()) if before.is_some() => {
+                let words = "what the logs still tell of incidents is kept";
+                self.said.push(words.to_owned());
+            }
             Ok(()) => {}
         }
         outcome

@@ -11,7 +11,7 @@ use hawser_model::units::{Nanos, Packets};
 
 use crate::KernelError;
 use crate::collectors::counters::{self, Source};
-use crate::collectors::drop_reasons::{Events, Functions};
+use crate::collectors::drop_reasons::{Events, Functions, Seen};
 use crate::collectors::sockets::{self, SocketDiag};
 
 /// A window is at least as long, once so much has passed.
@@ -20,12 +20,16 @@ const OVER: Duration = Duration::from_secs(60);
 /// Readings that are kept are as far apart, however often it is read.
 const APART: Duration = Duration::from_secs(15);
 
+/// What could not count drops is tried again after so long.
+const AGAIN: Duration = Duration::from_secs(600);
+
 /// Reads counters again and again.
 #[derive(Default)]
 pub struct Tally {
     sources: Vec<Box<dyn Source>>,
     sockets: Option<SocketDiag>,
-    drops: Option<Result<Events, KernelError>>,
+    /// What counts drops, or why that failed, and when it was tried.
+    drops: Option<Result<Events, (Instant, KernelError)>>,
     kept: VecDeque<Reading>,
 }
 
@@ -34,8 +38,8 @@ pub struct Tally {
 pub struct Tallied {
     /// What was gained since a reading of a minute ago, or since the first where that is younger; absent at the first.
     pub window: Option<HostWindow>,
-    /// What the kernel dropped since the first.
-    pub drops: DropTotals,
+    /// What the kernel dropped since somebody asked for that first; absent where nobody asks.
+    pub drops: Option<DropTotals>,
 }
 
 struct Reading {
@@ -48,23 +52,23 @@ struct Reading {
 impl Tally {
     /// Reads them. Taps are not in it: they cost something with every packet. Drop reasons cost with every packet that the
     /// kernel drops.
-    pub fn read(&mut self) -> Tallied {
-        self.read_at(Instant::now())
+    pub fn read(&mut self, drops: bool) -> Tallied {
+        self.read_at(Instant::now(), drops)
     }
 
-    fn read_at(&mut self, at: Instant) -> Tallied {
+    fn read_at(&mut self, at: Instant, drops: bool) -> Tallied {
         if self.sources.is_empty() {
             self.sources = counters::quiet();
             self.sockets = SocketDiag::open().ok();
         }
-        let drops = self.drops();
+        let drops = drops.then(|| self.drops(at));
         let now = Reading {
             at,
             counters: counters::read(&mut self.sources),
             sockets: self.sockets.as_mut().and_then(|diag| diag.dump().ok()),
             drops: match &drops {
-                DropTotals::Counted { drops, .. } => Some(drops.clone()),
-                DropTotals::NotCounted(_) => None,
+                Some(DropTotals::Counted { drops, .. }) => Some(drops.clone()),
+                Some(DropTotals::NotCounted(_)) | None => None,
             },
         };
         // The oldest that is kept is the youngest of those that are old enough.
@@ -83,15 +87,24 @@ impl Tally {
         Tallied { window, drops }
     }
 
-    fn drops(&mut self) -> DropTotals {
-        let counts = self.drops.get_or_insert_with(|| {
-            let mut events = Events::start(Functions::ForVague)?;
-            events.open(&[])?;
-            Ok(events)
-        });
-        let read = match counts {
-            Ok(events) => events.read().map_err(|why| why.to_string()),
-            Err(why) => Err(why.to_string()),
+    fn drops(&mut self, at: Instant) -> DropTotals {
+        let tried = match &self.drops {
+            Some(Err((tried, _))) => at - *tried < AGAIN,
+            Some(Ok(_)) => true,
+            None => false,
+        };
+        if !tried {
+            let start = || {
+                let mut events = Events::start(Functions::ForVague)?;
+                events.open(&[])?;
+                Ok(events)
+            };
+            self.drops = Some(start().map_err(|why| (at, why)));
+        }
+        let read = match &mut self.drops {
+            Some(Ok(events)) => events.read().map_err(|why| why.to_string()),
+            Some(Err((_, why))) => Err(why.to_string()),
+            None => Ok(Seen::default()),
         };
         match read {
             Ok(seen) => DropTotals::Counted {
@@ -166,12 +179,12 @@ mod tests {
     #[test]
     fn a_window_is_since_the_first_reading_and_counts_what_moved() {
         let mut tally = Tally::default();
-        assert_eq!(tally.read().window, None);
+        assert_eq!(tally.read(false).window, None);
         let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         socket
             .send_to(b"counted", socket.local_addr().unwrap())
             .unwrap();
-        let window = tally.read().window.unwrap();
+        let window = tally.read(false).window.unwrap();
         assert!(
             window.counters.or_zero("udp/OutDatagrams") >= 1,
             "{window:?}"
@@ -187,7 +200,9 @@ mod tests {
     fn a_window_is_a_minute_or_a_little_more_however_often_it_is_read() {
         let (mut tally, begun) = (Tally::default(), Instant::now());
         let mut read = |second| {
-            let window = tally.read_at(begun + Duration::from_secs(second)).window;
+            let window = tally
+                .read_at(begun + Duration::from_secs(second), false)
+                .window;
             (
                 window.map(|it| it.elapsed.0 / 1_000_000_000),
                 tally.kept.len(),
@@ -210,8 +225,8 @@ mod tests {
     #[test]
     fn drops_are_told_since_they_are_counted_and_of_the_last_minute() {
         let (mut tally, begun) = (Tally::default(), Instant::now());
-        let mut read = |second| tally.read_at(begun + Duration::from_secs(second));
-        if let DropTotals::NotCounted(why) = read(0).drops {
+        let mut read = |second| tally.read_at(begun + Duration::from_secs(second), true);
+        if let Some(DropTotals::NotCounted(why)) = read(0).drops {
             println!("skipped: the kernel's drops cannot be counted here: {why}");
             return;
         }
@@ -232,7 +247,7 @@ mod tests {
             own.map(|drop| drop.packets.0).sum::<u64>()
         };
         let both = |tallied: Tallied| {
-            let DropTotals::Counted { drops, .. } = tallied.drops else {
+            let Some(DropTotals::Counted { drops, .. }) = tallied.drops else {
                 panic!("{tallied:?}");
             };
             let window = tallied.window.and_then(|window| window.drops).unwrap();

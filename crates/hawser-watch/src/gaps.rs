@@ -71,14 +71,17 @@ fn of_all(file: &ClusterFile, known: Known<'_>) -> Vec<String> {
     all
 }
 
-/// Heads whose kernel does not say why it drops packets.
+/// Heads of which it is not known, or not of all, why their kernel drops packets.
 fn not_counted(known: Known<'_>) -> Vec<String> {
     let heads = known.shown.into_iter().flat_map(|shown| &shown.heads);
     let why = |(name, head): (&HostName, &ShownHead)| match head.drops.as_ref()? {
         DropTotals::NotCounted(why) => Some(format!(
-            "The kernel of {name} does not say why it drops packets: {why}"
+            "Why the kernel of {name} drops packets cannot be counted: {why}"
         )),
-        DropTotals::Counted { .. } => None,
+        DropTotals::Counted { missed: 0, .. } => None,
+        DropTotals::Counted { missed, .. } => Some(format!(
+            "Why the kernel of {name} dropped {missed} packets was not counted: there were too many kinds, or one within another."
+        )),
     };
     heads.filter_map(why).collect()
 }

@@ -138,7 +138,7 @@ pub fn tick(whole: &Mutex<Whole>, host: &mut dyn Host, clock: &Clock) -> Result<
         locked(whole).links(&name, clock.now(), stats);
     }
     if wants.standing {
-        let standing = host.ask(&ReadStanding)?;
+        let standing = host.ask(&ReadStanding { drops: true })?;
         locked(whole).standing(&name, standing);
     }
     Ok(())

@@ -94,7 +94,7 @@ impl Watch {
             }
         }
         if wants.standing {
-            if let Some(standing) = self.answered(host.ask(&ReadStanding)) {
+            if let Some(standing) = self.answered(host.ask(&ReadStanding { drops: true })) {
                 self.resident.standing(standing);
             }
         }

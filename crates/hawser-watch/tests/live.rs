@@ -211,7 +211,7 @@ fn what_one_head_does_not_know_it_says() {
         "head2 and head3",
         "links are between head2 and head3",
         "No switch is asked",
-        "head1 does not say why it drops packets: read /sys/kernel/btf/vmlinux",
+        "Why the kernel of head1 drops packets cannot be counted: read /sys/kernel/btf/vmlinux",
     ] {
         assert!(not_known.contains(there), "{there}: {not_known}");
     }

@@ -91,7 +91,9 @@ fn facts(cluster: &Cluster) -> miette::Result<BTreeMap<HostName, HostFacts>> {
     if hosts.is_empty() {
         bail!(none_reached(&why_not(&failed)));
     }
-    let answered = on_all(&mut hosts, |_, host| host.ask(&ReadStanding));
+    let answered = on_all(&mut hosts, |_, host| {
+        host.ask(&ReadStanding { drops: false })
+    });
     let answered = answered.map_err(|e| miette::miette!("{e}"))?;
     let facts = answered.into_iter();
     Ok(facts

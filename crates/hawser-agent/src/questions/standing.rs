@@ -12,7 +12,10 @@ use crate::node::Node;
 /// Reads what the causes need that judge a host as it stands. Unlike [`super::ReadFacts`] it does not look which
 /// collectors run, which loads programs into the kernel.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct ReadStanding;
+pub struct ReadStanding {
+    /// What the kernel drops too: a program in the kernel counts it from the first time on.
+    pub drops: bool,
+}
 
 /// A host as it stands.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -35,7 +38,7 @@ impl Ask for ReadStanding {
 
 impl Answers<Node> for ReadStanding {
     fn answer(self, node: &mut Node, _: &Stop) -> Result<Standing, Declined> {
-        let tallied = node.tally.read();
+        let tallied = node.tally.read(self.drops);
         Ok(Standing {
             facts: HostFacts {
                 storage: node.storage.read(),
@@ -44,7 +47,7 @@ impl Answers<Node> for ReadStanding {
             },
             sockets: udp_sockets().ok(),
             counted: tallied.window,
-            drops: Some(tallied.drops),
+            drops: tallied.drops,
         })
     }
 }

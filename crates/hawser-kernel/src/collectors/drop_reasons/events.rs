@@ -1,5 +1,6 @@
 //! Drop events counted in the kernel by `drop_reasons.bpf.c`.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::MetadataExt;
@@ -50,6 +51,9 @@ pub(crate) struct Events {
     names: Names,
     symbols: Symbols,
     functions: Functions,
+    /// Interfaces by their numbers, as they were called when they first dropped something: what was counted keeps its name when one is
+    /// renamed or gone.
+    interfaces: BTreeMap<u32, InterfaceName>,
     watched: Vec<FlowId>,
     /// Events that met the program already running on their CPU, up to the window's start.
     nested: u64,
@@ -71,6 +75,7 @@ impl Events {
             names,
             symbols: Symbols::default(),
             functions,
+            interfaces: BTreeMap::new(),
             watched: Vec::new(),
             nested: 0,
             program,
@@ -104,6 +109,15 @@ impl Events {
             self.functions == Functions::All || reason().is_some_and(|it| is_vague(&it))
         });
         self.symbols.find(named.map(|entry| entry.location));
+        for (entry, _) in &counted {
+            let number = entry.ifindex;
+            if number != 0 && !self.interfaces.contains_key(&number) {
+                let name = if_indextoname(number).map(|name| name.to_string_lossy().into_owned());
+                let named = name.map(|name| self.interfaces.insert(number, InterfaceName(name)));
+                // One that is gone already has no name.
+                let _none = named.ok();
+            }
+        }
         let mut drops: Vec<DropRecord> = Vec::new();
         for (entry, packets) in counted {
             let Some(record) = self.record(&entry, packets) else {
@@ -145,10 +159,7 @@ impl Events {
         };
         Some(DropRecord {
             location: self.symbols.name(entry.location),
-            interface: (entry.ifindex != 0)
-                .then(|| if_indextoname(entry.ifindex).ok())
-                .flatten()
-                .map(|name| InterfaceName(name.to_string_lossy().into_owned())),
+            interface: self.interfaces.get(&entry.ifindex).cloned(),
             reason,
             scope,
             subject,

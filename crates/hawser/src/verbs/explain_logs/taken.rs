@@ -17,8 +17,12 @@ use super::unpacked::unpacked;
 
 /// Bytes of all logs together, unpacked; logs that are rotated each week have far fewer.
 const LARGEST: u64 = 1 << 30;
-/// Bytes of an archive, unpacked, with all that is no log.
-const LARGEST_ARCHIVE: u64 = 32 << 30;
+/// Bytes of all archives together, unpacked, with all that is no log.
+const LARGEST_ARCHIVES: u64 = 32 << 30;
+/// Bytes of an incident that a watch has kept; it keeps no larger one.
+const LARGEST_KEPT: u64 = 2 << 20;
+/// Seconds by which a file may be newer than this machine's clock says.
+const AHEAD_S: u64 = 2 * 86_400;
 /// Bytes of an entry that only tells of the next one.
 const LARGEST_HEADER: u64 = 64 << 10;
 /// Bytes of a path (PATH_MAX); an entry with a longer one is none that a system made.
@@ -42,6 +46,9 @@ pub struct Taken {
     pub gaps: Vec<String>,
     /// Bytes that may still be taken.
     left: u64,
+    /// Bytes of archives that may still be read.
+    archives_left: u64,
+    now: u64,
     seen: usize,
 }
 
@@ -59,15 +66,8 @@ impl Taken {
     ///
     /// # Errors
     /// It cannot be read, or has more than is read.
-    pub fn of(path: &Path) -> miette::Result<Self> {
-        let mut taken = Self {
-            logs: Vec::new(),
-            recorded: 0,
-            cib: None,
-            gaps: Vec::new(),
-            left: LARGEST,
-            seen: 0,
-        };
+    pub fn of(path: &Path, now: u64) -> miette::Result<Self> {
+        let mut taken = Self::empty(now);
         let about = fs::metadata(path)
             .into_diagnostic()
             .wrap_err_with(|| format!("cannot read {}", path.display()))?;
@@ -76,7 +76,23 @@ impl Taken {
             false if wanted(path).is_some() => taken.file(path)?,
             false => taken.archive(path)?,
         }
+        if taken.recorded == 0 {
+            taken.recorded = now;
+        }
         Ok(taken)
+    }
+
+    fn empty(now: u64) -> Self {
+        Self {
+            logs: Vec::new(),
+            recorded: 0,
+            cib: None,
+            gaps: Vec::new(),
+            left: LARGEST,
+            archives_left: LARGEST_ARCHIVES,
+            now,
+            seen: 0,
+        }
     }
 
     /// Looks for logs by their names; symbolic links are not followed.
@@ -119,17 +135,26 @@ impl Taken {
 
     fn archive(&mut self, path: &Path) -> miette::Result<()> {
         let file = opened(path)?;
-        let read = unpacked(file).map(|whole| Archive::new(whole.take(LARGEST_ARCHIVE)));
-        let outcome = match read {
-            Ok(mut archive) => self.entries(path, &mut archive)?,
+        let whole = unpacked(file).map(|whole| Archive::new(whole.take(self.archives_left)));
+        let outcome = match whole {
+            Ok(mut archive) => {
+                let outcome = self.entries(path, &mut archive)?;
+                self.archives_left = archive.into_inner().limit();
+                outcome
+            }
             Err(why) => Err(why),
         };
-        if let Err(why) = outcome {
-            let path = path.display();
-            self.gap(match why.kind() {
-                ErrorKind::Unsupported => format!("{path} was not read: {why}"),
-                _ => format!("{path} is no archive, or a damaged one: {why}"),
-            });
+        let path = path.display();
+        match outcome {
+            _ if self.archives_left == 0 => self.gap(format!(
+                "{path} was not read to its end: all archives together have more than {} GiB, unpacked",
+                LARGEST_ARCHIVES >> 30
+            )),
+            Ok(()) => {}
+            Err(why) if is_whole(&why) => {
+                self.gap(format!("{path} was not read to its end: {why}"));
+            }
+            Err(why) => self.gap(format!("{path} is no archive, or a damaged one: {why}")),
         }
         Ok(())
     }
@@ -151,23 +176,44 @@ impl Taken {
                 Ok(entry) => entry,
                 Err(why) => return Ok(Err(why)),
             };
-            self.see(of)?;
-            match entry.header().entry_type() {
-                EntryType::GNULongName | EntryType::XHeader => named = name_of_next(&mut entry),
-                EntryType::Regular | EntryType::Continuous => {
-                    let name = named.take();
-                    let name = name.unwrap_or_else(|| entry.path_bytes().into_owned());
-                    let path = Path::new(OsStr::from_bytes(&name));
-                    if wanted(path).is_some() {
-                        let found = Found {
-                            place: format!("{}: {}", of.display(), path.display()),
-                            path,
-                            changed: entry.header().mtime().unwrap_or(0),
-                        };
-                        self.take(&found, entry)?;
-                    }
+            let kind = entry.header().entry_type();
+            if matches!(kind, EntryType::GNULongName | EntryType::XHeader) {
+                match name_of_next(&mut entry) {
+                    Ok(Some(name)) => named = Some(name),
+                    Ok(None) => {}
+                    Err(why) => return Ok(Err(why)),
                 }
-                _ => named = None,
+                continue;
+            }
+            if matches!(kind, EntryType::GNULongLink | EntryType::XGlobalHeader) {
+                continue;
+            }
+            self.see(of)?;
+            let name = named.take();
+            let name = name.unwrap_or_else(|| entry.path_bytes().into_owned());
+            let path = Path::new(OsStr::from_bytes(&name));
+            let gnu = entry.header().as_gnu();
+            if kind == EntryType::GNUSparse && gnu.is_some_and(|header| header.is_extended()) {
+                let why = "an entry of it has holes (tar -S), and is not read past";
+                return Ok(Err(io::Error::new(ErrorKind::Unsupported, why)));
+            }
+            if wanted(path).is_none() {
+                continue;
+            }
+            let place = format!("{}: {}", of.display(), path.display());
+            match kind {
+                EntryType::Regular | EntryType::Continuous => {
+                    let found = Found {
+                        place,
+                        path,
+                        changed: entry.header().mtime().unwrap_or(0),
+                    };
+                    self.take(&found, entry)?;
+                }
+                EntryType::GNUSparse => {
+                    self.gap(format!("{place} was not read: it has holes (tar -S)"))
+                }
+                _ => {}
             }
         }
         Ok(Ok(()))
@@ -181,9 +227,13 @@ impl Taken {
         if matches!(what, What::Cib) && self.cib.is_some() {
             return Ok(());
         }
+        let most = match what {
+            What::Kept => self.left.min(LARGEST_KEPT),
+            What::Log(_) | What::Cib => self.left,
+        };
         let mut bytes = Vec::new();
         let read = unpacked(packed);
-        let read = read.and_then(|text| text.take(self.left + 1).read_to_end(&mut bytes));
+        let read = read.and_then(|text| text.take(most + 1).read_to_end(&mut bytes));
         if bytes.len() as u64 > self.left {
             bail!(
                 help = "name a folder with fewer of them",
@@ -191,10 +241,17 @@ impl Taken {
                 LARGEST >> 20
             );
         }
+        if bytes.len() as u64 > most {
+            self.gap(format!(
+                "{place} was not read: a watch keeps no incident of more than {} MiB",
+                LARGEST_KEPT >> 20
+            ));
+            return Ok(());
+        }
         self.left -= bytes.len() as u64;
         match read {
             Ok(_) => {}
-            Err(why) if why.kind() == ErrorKind::Unsupported => {
+            Err(why) if is_whole(&why) => {
                 self.gap(format!("{place} was not read: {why}"));
                 return Ok(());
             }
@@ -228,8 +285,15 @@ impl Taken {
         Ok(())
     }
 
+    /// One that says nothing is nobody's.
     fn log(&mut self, kind: LogKind, found: &Found<'_>, text: String) {
-        self.recorded = self.recorded.max(found.changed);
+        if text.trim().is_empty() {
+            return;
+        }
+        // What an archive says of a time is what its maker wrote.
+        if found.changed <= self.now.saturating_add(AHEAD_S) {
+            self.recorded = self.recorded.max(found.changed);
+        }
         self.logs.push(LogFile {
             kind,
             folder: whose(found.path),
@@ -249,12 +313,17 @@ impl Taken {
         self.seen += 1;
         if self.seen > MOST {
             bail!(
-                "{}: more than {MOST} files; name the folder of the logs",
+                "{}: more than {MOST} files; name the folder of the logs, or unpack them",
                 of.display()
             );
         }
         Ok(())
     }
+}
+
+/// Whether it may be whole, and cannot be read here all the same.
+fn is_whole(why: &io::Error) -> bool {
+    matches!(why.kind(), ErrorKind::Unsupported | ErrorKind::OutOfMemory)
 }
 
 /// Opens what must be a regular file: nothing else has an end that is sure.
@@ -284,6 +353,7 @@ fn wanted(path: &Path) -> Option<What> {
             .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-']))
     };
     match () {
+        () if is_archive(path) => None,
         () if of("corosync.log") => Some(What::Log(LogKind::Corosync)),
         () if of("pacemaker.log") => Some(What::Log(LogKind::Pacemaker)),
         () if name == "cib.xml" => Some(What::Cib),
@@ -326,20 +396,30 @@ fn whose(path: &Path) -> String {
     own.unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The name of the entry that follows, where this one gives it (tar(5): GNU's `L`, pax's `path`).
-fn name_of_next(entry: &mut Entry<'_, impl Read>) -> Option<Vec<u8>> {
+/// The name of the entry that follows, where this one gives it (tar(5): GNU's `L`, pax's `path`, of which the last counts).
+fn name_of_next(entry: &mut Entry<'_, impl Read>) -> io::Result<Option<Vec<u8>>> {
     let gnu = entry.header().entry_type() == EntryType::GNULongName;
     let mut bytes = Vec::new();
-    entry.take(LARGEST_HEADER).read_to_end(&mut bytes).ok()?;
+    entry.take(LARGEST_HEADER).read_to_end(&mut bytes)?;
     let name = match gnu {
-        true => bytes.split(|byte| *byte == 0).next()?.to_vec(),
+        true => bytes.split(|byte| *byte == 0).next().map(<[u8]>::to_vec),
         false => {
-            let mut all = PaxExtensions::new(&bytes).flatten();
-            let path = all.find(|one| one.key_bytes() == b"path")?;
-            path.value_bytes().to_vec()
+            let mut path = None;
+            for one in PaxExtensions::new(&bytes).flatten() {
+                match one.key_bytes() {
+                    b"path" => path = Some(one.value_bytes().to_vec()),
+                    // Its header has another length, and what follows would be taken for entries.
+                    b"size" => {
+                        let why = "an entry of it is larger than a header of tar can say, and is not read past";
+                        return Err(io::Error::new(ErrorKind::Unsupported, why));
+                    }
+                    _ => {}
+                }
+            }
+            path
         }
     };
-    (name.len() < LONGEST_PATH).then_some(name)
+    Ok(name.filter(|name| name.len() < LONGEST_PATH))
 }
 
 #[cfg(test)]
@@ -352,14 +432,13 @@ mod tests {
 
     use super::*;
 
+    /// 2026-11-27.
+    const NOW: u64 = 1_795_800_000;
+
     fn taken(left: u64) -> Taken {
         Taken {
-            logs: Vec::new(),
-            recorded: 0,
-            cib: None,
-            gaps: Vec::new(),
             left,
-            seen: 0,
+            ..Taken::empty(NOW)
         }
     }
 
@@ -441,12 +520,16 @@ mod tests {
     #[test]
     fn an_archive_that_was_cut_gives_what_came_before_and_says_so() {
         let whole = named_by(EntryType::GNULongName, b"head1/pacemaker.log\0");
+        // A header, the long name, a header, the text, and two blocks that end it; each of 512 bytes.
         for end in 0..whole.len() {
             let (logs, gaps) = logs_of(&whole[..end]);
+            let said = gaps.len() == 1;
             assert!(
                 logs.len() <= 1 && gaps.len() <= 1,
                 "{end}: {logs:?} {gaps:?}"
             );
+            let within = end % 512 != 0 && end < 4 * 512;
+            assert!(said || !within, "{end}: {logs:?}");
         }
         for at in 0..whole.len() {
             let mut damaged = whole.clone();
@@ -459,6 +542,54 @@ mod tests {
         assert!(
             garbage.1[0].contains("is no archive, or a damaged one"),
             "{garbage:?}"
+        );
+    }
+
+    #[test]
+    fn times_of_an_archive_are_believed_only_if_they_can_be() {
+        for (mtime, recorded) in [(0, NOW), (u64::MAX >> 1, NOW), (NOW - 5, NOW - 5)] {
+            let mut archive = Builder::new(Vec::new());
+            let mut header = Header::new_gnu();
+            header.set_path("head1/pacemaker.log").expect("it is short");
+            header.set_size(4);
+            header.set_mtime(mtime);
+            header.set_cksum();
+            archive.append(&header, &b"held"[..]).expect("memory");
+            let folder = tempfile::tempdir().expect("a folder");
+            let path = folder.path().join("report.tar");
+            fs::write(&path, archive.into_inner().expect("memory")).expect("a file");
+            let taken = Taken::of(&path, NOW).expect("an archive");
+            assert_eq!((taken.logs.len(), taken.recorded), (1, recorded));
+        }
+    }
+
+    #[test]
+    fn what_a_header_of_tar_cannot_say_is_not_read_past_and_named() {
+        let large = named_by(EntryType::XHeader, b"20 size=10000000000\n");
+        let (logs, gaps) = logs_of(&large);
+        assert_eq!(logs, []);
+        assert!(gaps[0].contains("was not read to its end"), "{gaps:?}");
+    }
+
+    #[test]
+    fn a_kept_incident_of_a_watch_is_read_in_bounds_and_is_nobody_s_where_it_is_empty() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("20261122-111412.json");
+        let text = r#"{"id":"20261122-111412","corosync":[],"pacemaker":["x"]}"#;
+        fs::write(&path, text).expect("a file");
+        let mut taken = taken(LARGEST);
+        taken.file(&path).expect("it is small");
+        let kinds: Vec<LogKind> = taken.logs.iter().map(|log| log.kind).collect();
+        assert_eq!(kinds, [LogKind::Pacemaker]);
+        let many = r#""","#.repeat(1 << 20);
+        let text = format!(r#"{{"id":"1","corosync":[{many}""],"pacemaker":[]}}"#);
+        fs::write(&path, text).expect("a file");
+        taken.file(&path).expect("it is named");
+        assert_eq!(taken.logs.len(), 1);
+        assert!(
+            taken.gaps[0].contains("more than 2 MiB"),
+            "{:?}",
+            taken.gaps
         );
     }
 }

@@ -12,8 +12,14 @@ use crate::page::{Page, Section, Source};
 use crate::table::{Column, table};
 use crate::{findings, outage};
 
-/// The page of one incident of the report; `read`, in seconds since 1970 UTC, is when the logs were read.
-pub fn page(report: &IncidentsReport, incident: &IncidentReport, read: u64, by: &str) -> String {
+/// The page of one incident of the report.
+pub fn page(
+    report: &IncidentsReport,
+    incident: &IncidentReport,
+    source: Source<'_>,
+    by: &str,
+) -> String {
+    let read = report.read_at.unwrap_or_default();
     let mut page = Page::new(&format!("Incident {}", incident.id), read, by);
     page.lead(format_args!("{}.", incident.trigger));
     page.lead(lead(incident));
@@ -33,7 +39,7 @@ pub fn page(report: &IncidentsReport, incident: &IncidentReport, read: u64, by: 
     }
     page.section("What was logged and read", |s| course(s, incident));
     page.section("The heads' logs and clocks", |s| logs(s, report));
-    page.finish(Source::Logs)
+    page.finish(source)
 }
 
 /// The longest outage.

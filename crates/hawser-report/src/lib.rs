@@ -20,6 +20,7 @@ mod measured;
 mod outage;
 mod packets;
 mod page;
+pub use page::Source;
 mod plot;
 mod scale;
 mod table;
@@ -36,7 +37,7 @@ pub use live::{
     CAUSE_PATH, EVENTS_PATH, ICON_PATH, LIVE_ICON, LIVE_POLICY, LIVE_SCRIPT, LIVE_STYLE, LiveParts,
     SCRIPT_PATH, STYLE_PATH, live_cause, live_page, live_parts,
 };
-use page::{Page, Source};
+use page::Page;
 
 /// The page of a check, a tune, a ladder or a fan-out, whose case is in a file of this name.
 pub fn page(case: &Case, file: &str) -> String {
@@ -59,15 +60,14 @@ pub fn drill_page(case: &DrillCase, file: &str) -> String {
     drill::page(case, &hawser_account::outage::explain_drill(case), file)
 }
 
-/// The page of one incident of the report; `read`, in seconds since 1970 UTC, is when the heads' logs were read, and `by` the
-/// version of Hawser that read them.
+/// The page of one incident of the report; `source` is what derives it again, and `by` the version of Hawser that makes it.
 pub fn incident_page(
     report: &IncidentsReport,
     incident: &IncidentReport,
-    read: u64,
+    source: Source<'_>,
     by: &str,
 ) -> String {
-    incident::page(report, incident, read, by)
+    incident::page(report, incident, source, by)
 }
 
 fn check(case: &Case, file: &str) -> String {

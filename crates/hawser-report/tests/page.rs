@@ -11,7 +11,7 @@ use hawser_model::copy::CopyCase;
 use hawser_model::drill::DrillCase;
 use hawser_model::output::incident::{IncidentReport, IncidentsReport};
 use hawser_model::trial::RingGain;
-use hawser_report::{copy_page, drill_page, incident_page, page};
+use hawser_report::{Source, copy_page, drill_page, incident_page, page};
 use proptest::prelude::*;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
@@ -150,7 +150,7 @@ fn every_saved_drill_is_a_page_with_everything_that_happened_marked() {
 
 /// Each incident of a report as a page.
 fn incident_pages(report: &IncidentsReport) -> Vec<(&IncidentReport, String)> {
-    let page = |one| (one, incident_page(report, one, 1_795_346_100, "0.1.0"));
+    let page = |one| (one, incident_page(report, one, Source::Logs, "0.1.0"));
     report.incidents.iter().map(page).collect()
 }
 

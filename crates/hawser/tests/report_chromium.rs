@@ -31,7 +31,12 @@ fn page(name: &str, folder: &Path) -> PathBuf {
         let text = std::fs::read(root.join(name)).unwrap();
         let report: IncidentsReport = serde_json::from_slice(&text).unwrap();
         let file = folder.join("incident.html");
-        let page = hawser_report::incident_page(&report, &report.incidents[0], 0, "0");
+        let page = hawser_report::incident_page(
+            &report,
+            &report.incidents[0],
+            hawser_report::Source::Logs,
+            "0",
+        );
         std::fs::write(&file, page).unwrap();
         return file;
     }

@@ -126,6 +126,7 @@ fn tell(told: &Told, mut lines: usize) -> IncidentsReport {
         clock_error_s: told.heads.clock_error_s(),
         incidents,
         gaps,
+        read_at: None,
     }
 }
 

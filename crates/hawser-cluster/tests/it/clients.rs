@@ -39,6 +39,7 @@ fn the_longest_outage_is_that_of_a_head_that_was_fenced() {
             incident("three", &[], 9000.0),
         ],
         gaps: Vec::new(),
+        read_at: None,
     };
     let outage = longest_outage(&appliance(), None, Some(&logs));
     let seen = outage.seen.unwrap();

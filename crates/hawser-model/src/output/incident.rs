@@ -22,6 +22,9 @@ pub struct IncidentsReport {
     pub incidents: Vec<IncidentReport>,
     /// What stood in the way, in words: a log that is missing, stamps without a fraction of a second.
     pub gaps: Vec<String>,
+    /// When the logs were read, in seconds since 1970 UTC; absent in what an older version printed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_at: Option<u64>,
 }
 
 /// A head's logs.

@@ -63,7 +63,8 @@ pub fn show(report: &CompareReport, json: bool) -> ExitCode {
 fn recorded(path: &std::path::Path) -> miette::Result<Case> {
     match case_file::read(path)? {
         AnyCase::Check(case) => Ok(*case),
-        AnyCase::Copy(_) | AnyCase::Drill(_) | AnyCase::Incidents(_) => bail!(
+        AnyCase::Incidents(_) => bail!("{}: an incident is of a whole cluster", path.display()),
+        AnyCase::Copy(_) | AnyCase::Drill(_) => bail!(
             "{}: the case of a copy or a drill does not say how its hosts are set up",
             path.display()
         ),

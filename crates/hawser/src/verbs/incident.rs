@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use hawser_model::output::incident::{IncidentsReport, ListedIncident};
 use hawser_model::toml_file::nearest;
+use hawser_report::Source;
 use hawser_watch::around::with_readings;
 use hawser_watch::history::history;
 use hawser_watch::promised::promised;
@@ -104,6 +105,7 @@ fn read(which: &Which, id: Option<&str>) -> miette::Result<IncidentsReport> {
     let mut report = aloud("the heads' logs are being read", || {
         history(&mut heads, &unreached, now())
     });
+    report.read_at = Some(now());
     if report.heads.is_empty() {
         bail!("no head's log could be read: {}", report.gaps.join("; "));
     }
@@ -127,7 +129,8 @@ fn page(report: &IncidentsReport, output: Option<&Path>) -> miette::Result<ExitC
     let incident = report.incidents.first();
     let incident = incident.expect("a report of one incident");
     let own = PathBuf::from(format!("incident-{}.html", incident.id));
-    let page = hawser_report::incident_page(report, incident, now(), env!("CARGO_PKG_VERSION"));
+    let page =
+        hawser_report::incident_page(report, incident, Source::Logs, env!("CARGO_PKG_VERSION"));
     written(&page, output.unwrap_or(&own))
 }
 

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use hawser_report::Source;
 use miette::bail;
 
-use super::check::now;
 use crate::case_file::{self, AnyCase};
 use crate::output::say;
 use crate::parse;
@@ -38,9 +38,14 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
         AnyCase::Copy(case) => hawser_report::copy_page(&case, &name),
         AnyCase::Drill(case) => hawser_report::drill_page(&case, &name),
         AnyCase::Incidents(report) => match report.incidents.as_slice() {
-            [incident] => {
-                hawser_report::incident_page(&report, incident, now(), env!("CARGO_PKG_VERSION"))
+            [incident] if report.read_at.is_some() => {
+                let source = Source::Case(&name);
+                hawser_report::incident_page(&report, incident, source, env!("CARGO_PKG_VERSION"))
             }
+            [_] => bail!(
+                "{}: it does not say when the logs were read: print it again",
+                args.case.display()
+            ),
             all => bail!(
                 help = "`hawser incident show ID --json` prints one",
                 "{}: {} incidents, and a page is of one",

@@ -10,12 +10,13 @@ use hawser_account::incident::incidents;
 use hawser_watch::history::of_cib;
 use miette::bail;
 
+use super::check::now;
 use crate::{output, render};
 use taken::Taken;
 
 /// Reads the logs and says what they tell; exit code 1 when there is an incident.
 pub fn run(path: &Path, json: bool) -> miette::Result<ExitCode> {
-    let mut taken = Taken::of(path)?;
+    let mut taken = Taken::of(path, now())?;
     let first = |gaps: &[String]| gaps.first().map(|gap| format!("; {gap}"));
     if taken.logs.is_empty() {
         bail!(
@@ -44,6 +45,7 @@ pub fn run(path: &Path, json: bool) -> miette::Result<ExitCode> {
             first(&taken.gaps).unwrap_or_default()
         );
     }
+    report.read_at = Some(now());
     report.gaps.extend(taken.gaps);
     match json {
         true => output::print(&super::explain::pretty(&report)),

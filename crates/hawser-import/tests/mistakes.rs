@@ -329,3 +329,22 @@ fn statements_without_content_are_told() {
         ]
     );
 }
+
+#[test]
+fn a_location_and_a_delay_name_nodes_as_devices_do() {
+    let crm = format!(
+        "{TWO}primitive st1 stonith:fence_ipmilan params ip=10.9.9.1 username=u password=p1 pcmk_host_list=head1 \\\n\
+         pcmk_delay_base=head1.example.com:5s\nlocation l1 p_fs 100: HEAD1\n"
+    );
+    let imported = imported(&[("crm", &crm)]).expect("read");
+    assert_eq!(lines(&imported, Verdict::Mistake), [""; 0]);
+    let changed = lines(&imported, Verdict::Changed);
+    for line in [
+        "crm:6 location \"l1\": \"HEAD1\" is node head1",
+        "crm:4 the delay of \"head1.example.com\" in \"st1\": \"head1.example.com\" is node head1",
+    ] {
+        assert!(changed.iter().any(|it| it == line), "{changed:#?}");
+    }
+    let cluster = imported.cluster.expect("a file");
+    assert!(cluster.contains("prefer = \"head1\""), "{cluster}");
+}

@@ -5,7 +5,7 @@ pub(crate) mod etc_exports;
 mod groups;
 pub(crate) mod list_lu;
 mod numbers;
-mod path;
+pub(crate) mod path;
 pub(crate) mod saveconfig;
 pub(crate) mod stmf_ha;
 pub(crate) mod targets_conf;

@@ -92,7 +92,7 @@ fn named(pool: &str, volume: &str) -> Result<(String, String), String> {
 }
 
 /// `vg--a-lv` of the device mapper: a dash within a name is doubled.
-fn mapped(name: &str) -> Option<(String, String)> {
+pub(crate) fn mapped(name: &str) -> Option<(String, String)> {
     let bytes = name.as_bytes();
     let mut i = 0;
     while i < bytes.len() {

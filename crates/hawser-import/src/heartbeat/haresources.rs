@@ -17,7 +17,10 @@ pub(crate) fn read(
     page: &mut Page,
 ) -> Result<(), Malformed> {
     let mut open: Option<(Place, String)> = None;
-    let mut names = Names::default();
+    let mut names = Names {
+        taken: picture.pools.iter().map(|pool| pool.name.clone()).collect(),
+        ..Names::default()
+    };
     for (at, line) in source.lines() {
         let (at, mut whole) = open.take().unwrap_or((at, String::new()));
         whole.push(' ');

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::pools::kind_of;
 use crate::crm::Primitive;
+use crate::exports::path::mapped;
 use crate::page::Page;
 use crate::picture::{Picture, Pool, PoolKind};
 use crate::place::quoted;
@@ -67,21 +68,9 @@ pub(super) fn group_of(pool: &Pool) -> Option<String> {
         return None;
     }
     match device.strip_prefix("/dev/mapper/") {
-        Some(mapped) => group_of_mapped(mapped),
+        Some(name) => Some(mapped(name)?.0),
         None => Some(device.strip_prefix("/dev/")?.split_once('/')?.0.to_owned()),
     }
-}
-
-/// `my--group-volume` is a volume of `my-group`: a hyphen of a name is doubled.
-fn group_of_mapped(mapped: &str) -> Option<String> {
-    let (mut group, mut chars) = (String::new(), mapped.chars().peekable());
-    while let Some(c) = chars.next() {
-        if c == '-' && chars.next_if_eq(&'-').is_none() {
-            return Some(group);
-        }
-        group.push(c);
-    }
-    None
 }
 
 /// Whether a resource offers a directory of a file system.

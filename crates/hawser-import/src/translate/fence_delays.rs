@@ -35,13 +35,11 @@ pub(super) fn of(
     let mut said: Vec<(String, &str)> = Vec::new();
     for part in value.split(';') {
         match part.split_once(':') {
-            Some((name, value)) => match names.meant(name) {
-                Some(node) => said.push((node, value)),
-                None => {
-                    let what = format!("the delay of {} in {}", quoted(name), quoted(&device.id));
-                    page.mistake(&device.at, what, names.nobody(name));
-                }
-            },
+            Some((name, value)) => {
+                let what = format!("the delay of {} in {}", quoted(name), quoted(&device.id));
+                let node = names.told(name, &device.at, &what, page);
+                said.extend(node.map(|node| (node, value)));
+            }
             None => said.extend(fenced.iter().map(|node| (node.clone(), part))),
         }
     }

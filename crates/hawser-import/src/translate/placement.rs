@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::node_names::NodeNames;
 use super::primitives_of;
 use crate::crm::by_id::ById;
 use crate::crm::{Location, Score};
@@ -11,6 +12,27 @@ use crate::place::quoted;
 
 /// The strongest preference that the file takes.
 const STRONGEST: i64 = 10_000;
+
+/// The same, with the node as it is called where it is listed.
+fn by_own_name(location: &Location, names: &NodeNames, page: &mut Page) -> Location {
+    let mut location = location.clone();
+    let said = location.node.take();
+    location.node = said.map(|said| match names.meant(&said) {
+        Some(node) => {
+            if node != said {
+                let what = format!("location {}", quoted(&location.id));
+                page.changed(
+                    &location.at,
+                    what,
+                    format!("{} is node {node}", quoted(&said)),
+                );
+            }
+            node
+        }
+        None => said,
+    });
+    location
+}
 
 pub(super) fn translate(crm: &ById, picture: &mut Picture, page: &mut Page) {
     let owners = super::members::owners(crm, picture);
@@ -26,7 +48,13 @@ pub(super) fn translate(crm: &ById, picture: &mut Picture, page: &mut Page) {
         name == "symmetric-cluster" && no.contains(&value.to_ascii_lowercase().as_str())
     });
     let mut invited: BTreeMap<String, BTreeSet<&String>> = BTreeMap::new();
-    for location in &crm.locations {
+    let names = NodeNames::of(crm, picture);
+    let locations: Vec<Location> = crm
+        .locations
+        .iter()
+        .map(|location| by_own_name(location, &names, page))
+        .collect();
+    for location in &locations {
         let members = location
             .resources
             .iter()

@@ -201,7 +201,10 @@ fn the_page_of_a_power_cut_quotes_the_line_that_gave_the_token_up() {
         .into_iter()
         .find(|(name, _)| name.ends_with("/power-cut.json"))
         .unwrap();
-    let report: IncidentsReport = case(&text);
+    let report = IncidentsReport {
+        read_at: Some(1_795_346_100),
+        ..case(&text)
+    };
     let (_, page) = &incident_pages(&report)[0];
     for there in [
         "<h3>token loss: 1.000 s, on head2</h3><p class=\"muted\">It begins at 0.000 s: no line is written then, a rule of \

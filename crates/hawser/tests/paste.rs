@@ -214,7 +214,7 @@ fn an_archive_of_logs_is_read_like_its_folder() {
     }
     // What is neither says so.
     let text = folder.path().join("notes.txt");
-    fs::write(&text, "it failed over\n".repeat(100)).expect("a text");
+    fs::write(&text, "it failed over\nquietly\n".repeat(100)).expect("a text");
     let ran = explain(&["--logs", text.to_str().expect("a path")], Stdio::null());
     assert_eq!(ran.code, Some(2), "{}", ran.stdout);
     for told in [
@@ -223,6 +223,7 @@ fn an_archive_of_logs_is_read_like_its_folder() {
     ] {
         assert!(ran.stderr.contains(told), "{told}: {}", ran.stderr);
     }
+    assert!(!ran.stderr.contains("quietly"), "{}", ran.stderr);
 }
 
 fn rotated(log: &Path) -> PathBuf {

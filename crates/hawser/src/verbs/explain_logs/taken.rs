@@ -154,7 +154,13 @@ impl Taken {
             Err(why) if is_whole(&why) => {
                 self.gap(format!("{path} was not read to its end: {why}"));
             }
-            Err(why) => self.gap(format!("{path} is no archive, or a damaged one: {why}")),
+            Err(why) => {
+                // The library quotes what it took for a header.
+                let why = why.to_string();
+                let why = why.lines().next().unwrap_or_default();
+                let gap = format!("{path} is no archive, or a damaged one: {why}");
+                self.gap(gap);
+            }
         }
         Ok(())
     }

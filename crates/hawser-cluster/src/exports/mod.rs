@@ -31,5 +31,5 @@ pub use file::{
     ExportsFile, HostGroup, NfsEntry, PortalGroup, TargetEntry, TargetGroup, TargetType, UnitEntry,
     View, parse, schema,
 };
-pub use resolve::{ExportsError, Resolved, resolve};
+pub use resolve::{ExportsError, LAST_LUN, Resolved, resolve};
 pub use state::{Remembered, RememberedDirectory, State, StateError};

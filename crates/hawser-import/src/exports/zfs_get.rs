@@ -1,5 +1,7 @@
 //! `zfs get` of the properties in which stmf-ha kept what it had given out.
 
+use hawser_cluster::exports::LAST_LUN;
+
 use super::{Offered, Unit};
 use crate::page::Page;
 use crate::place::{Malformed, quoted};
@@ -43,7 +45,7 @@ pub(crate) fn read(
         };
         match property {
             "lun" => match value.parse() {
-                Ok(lun) if lun <= 16_383 => unit.lun = Some(lun),
+                Ok(lun) if lun <= LAST_LUN => unit.lun = Some(lun),
                 _ => return wrong("a number from 0 to 16383"),
             },
             "guid" => {

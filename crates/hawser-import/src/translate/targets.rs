@@ -1,5 +1,7 @@
 //! What resources offer by iSCSI.
 
+use hawser_cluster::exports::LAST_LUN;
+
 use super::members::Owners;
 use crate::crm::Primitive;
 use crate::exports::{Offered, Shown, Target, Unit};
@@ -126,7 +128,7 @@ pub(super) fn unit(primitive: &Primitive, stays: bool, offered: &mut Offered, pa
     }
     let number = primitive.param(&["lun"]);
     let lun = number.and_then(|lun| lun.parse().ok());
-    let lun = lun.filter(|lun: &u16| *lun <= 16_383);
+    let lun = lun.filter(|lun: &u16| *lun <= LAST_LUN);
     if let (Some(number), None) = (number, lun) {
         let what = format!("lun={} of {}", quoted(number), quoted(&primitive.id));
         page.mistake(

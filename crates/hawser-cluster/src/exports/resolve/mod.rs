@@ -16,6 +16,7 @@ use hawser_model::cluster_file::Backend;
 use hawser_model::toml_file::nearest;
 
 pub use error::ExportsError;
+pub use numbers::LAST_LUN;
 
 use super::desired::{Context, Desired, DesiredTarget, DesiredUnit, Exposure, Volume};
 use super::file::{ExportsFile, UnitEntry};

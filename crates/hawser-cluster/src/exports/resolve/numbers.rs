@@ -8,7 +8,7 @@ use crate::exports::desired::Volume;
 use crate::exports::file::UnitEntry;
 
 /// Larger numbers need another addressing method (SAM-5, 4.7.7.4: flat space addressing).
-const LAST_LUN: u16 = 16_383;
+pub const LAST_LUN: u16 = 16_383;
 
 impl Work<'_> {
     /// The number of each unit on each target.

@@ -1,5 +1,6 @@
 //! Values of JSON, as LIO takes them: what it would take for something else is refused, not left out.
 
+use hawser_cluster::exports::LAST_LUN;
 use serde_json::Value;
 
 use crate::place::{Malformed, Place, quoted};
@@ -43,7 +44,7 @@ impl Object<'_> {
         const ALLOWED: &str = "a number from 0 to 16383";
         let value = self.value.get(key).unwrap_or(&Value::Null);
         let number = value.as_u64().and_then(|n| u16::try_from(n).ok());
-        let number = number.filter(|n| *n <= 16_383);
+        let number = number.filter(|n| *n <= LAST_LUN);
         number.ok_or_else(|| self.wrong(key, value, ALLOWED))
     }
 

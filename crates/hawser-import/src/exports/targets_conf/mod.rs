@@ -4,6 +4,8 @@ mod lines;
 
 use std::collections::BTreeMap;
 
+use hawser_cluster::exports::LAST_LUN;
+
 use self::lines::{Line, Said, lines};
 use super::{Offered, Shown, Target, Unit};
 use crate::Secret;
@@ -184,7 +186,7 @@ fn setting(
     let unit = open.units.last_mut().filter(|_| inner);
     match (key, unit) {
         ("lun", unit) => match value.parse() {
-            Ok(n @ 1..=16_383) => *unit.map_or(&mut open.lun, |store| &mut store.lun) = Some(n),
+            Ok(n @ 1..=LAST_LUN) => *unit.map_or(&mut open.lun, |store| &mut store.lun) = Some(n),
             _ => return wrong("a number from 1 to 16383: LUN 0 is tgtd's controller"),
         },
         ("scsi_sn", Some(store)) => store.unit.serial = Some(value.to_owned()),

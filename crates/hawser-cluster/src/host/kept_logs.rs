@@ -16,8 +16,7 @@ const FOLDER: &str = "/var/lib/hawser/incidents";
 /// Incidents that are kept; the oldest go first.
 const KEPT: usize = 100;
 
-/// Bytes of one, and of all that are read together: a message of the agent's holds 16 MiB.
-const LARGEST: u64 = 2 << 20;
+/// Bytes of all that are read together: a message of the agent's holds 16 MiB.
 const TOGETHER: u64 = 8 << 20;
 
 /// The lines of one incident.
@@ -29,6 +28,11 @@ pub struct KeptLogs {
     pub corosync: Vec<String>,
     /// Lines of pacemaker.log.
     pub pacemaker: Vec<String>,
+}
+
+impl KeptLogs {
+    /// Bytes of one, as it is kept.
+    pub const LARGEST: u64 = 2 << 20;
 }
 
 /// Keeps an incident; one of the same name is replaced.
@@ -56,7 +60,7 @@ fn keep_in(folder: &Path, logs: &KeptLogs) -> Result<(), FileError> {
         return Err(refused("not the name of an incident"));
     }
     let text = serde_json::to_vec(logs).map_err(|e| refused(&e.to_string()))?;
-    if text.len() as u64 > LARGEST {
+    if text.len() as u64 > KeptLogs::LARGEST {
         return Err(refused("larger than an incident may be"));
     }
     fs::DirBuilder::new()
@@ -79,7 +83,7 @@ fn kept_in(folder: &Path) -> Result<Vec<KeptLogs>, FileError> {
     };
     let expected = Expected {
         owner: nix::unistd::geteuid().as_raw(),
-        limit: LARGEST,
+        limit: KeptLogs::LARGEST,
         private: true,
     };
     let mut kept = Vec::new();

@@ -19,8 +19,6 @@ use super::unpacked::unpacked;
 const LARGEST: u64 = 1 << 30;
 /// Bytes of all archives together, unpacked, with all that is no log.
 const LARGEST_ARCHIVES: u64 = 32 << 30;
-/// Bytes of an incident that a watch has kept; it keeps no larger one.
-const LARGEST_KEPT: u64 = 2 << 20;
 /// Seconds by which a file may be newer than this machine's clock says.
 const AHEAD_S: u64 = 2 * 86_400;
 /// Bytes of an entry that only tells of the next one.
@@ -234,7 +232,7 @@ impl Taken {
             return Ok(());
         }
         let most = match what {
-            What::Kept => self.left.min(LARGEST_KEPT),
+            What::Kept => self.left.min(KeptLogs::LARGEST),
             What::Log(_) | What::Cib => self.left,
         };
         let mut bytes = Vec::new();
@@ -250,7 +248,7 @@ impl Taken {
         if bytes.len() as u64 > most {
             self.gap(format!(
                 "{place} was not read: a watch keeps no incident of more than {} MiB",
-                LARGEST_KEPT >> 20
+                KeptLogs::LARGEST >> 20
             ));
             return Ok(());
         }

@@ -173,9 +173,6 @@ fn read_up_to(path: &Path, limit: u64) -> miette::Result<AnyCase> {
              `{DRILL_FORMAT}`",
             path.display()
         ),
-        None if serde_json::from_slice::<IncidentsReport>(&text).is_ok() => {
-            parsed(&text, path).map(|report| AnyCase::Incidents(Box::new(report)))
-        }
         None if is_cut_off(&text) => bail!(
             "{}: the case file is cut off after {} bytes: fetch it again",
             path.display(),
@@ -184,10 +181,13 @@ fn read_up_to(path: &Path, limit: u64) -> miette::Result<AnyCase> {
         None if !text.starts_with(b"{") && text.contains(&b'\n') => {
             Ok(AnyCase::Pasted(String::from_utf8_lossy(&text).into_owned()))
         }
-        None => bail!(
-            "{}: not a case file: a JSON object with `\"format\": \"{CASE_FORMAT}\"` is expected",
-            path.display()
-        ),
+        None => match serde_json::from_slice::<IncidentsReport>(&text) {
+            Ok(report) => Ok(AnyCase::Incidents(Box::new(kept(&report)?))),
+            Err(_) => bail!(
+                "{}: not a case file: a JSON object with `\"format\": \"{CASE_FORMAT}\"` is expected",
+                path.display()
+            ),
+        },
     }
 }
 

@@ -82,10 +82,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
     }
     Ok(match case_file::read(&case)? {
         AnyCase::Incidents(report) => {
-            match args.json {
-                true => output::print(&pretty(&report)),
-                false => output::print_fitted(&render::incident::shown(&report)),
-            }
+            super::incident::show(&report, args.json);
             ExitCode::from(u8::from(!report.incidents.is_empty()))
         }
         AnyCase::Pasted(text) => return pasted(&text, &path, args.json),

@@ -74,11 +74,7 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
             }
         }
         What::Show { id, of } => {
-            let report = read(&of.which, Some(id))?;
-            match of.json {
-                true => output::print(&pretty(&report)),
-                false => output::print_fitted(&render::incident::shown(&report)),
-            }
+            show(&read(&of.which, Some(id))?, of.json);
         }
         What::Report { id, output, which } => {
             let report = read(which, Some(id))?;
@@ -86,6 +82,14 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints a report in full.
+pub(super) fn show(report: &IncidentsReport, json: bool) {
+    match json {
+        true => output::print(&pretty(report)),
+        false => output::print_fitted(&render::incident::shown(report)),
+    }
 }
 
 /// A line each; what stood in the way of telling more is no part of the list, and is said beside it.

@@ -11,7 +11,7 @@ use hawser_model::units::{Nanos, Packets};
 
 use crate::KernelError;
 use crate::collectors::counters::{self, Source};
-use crate::collectors::drop_reasons::{Events, Functions, Seen};
+use crate::collectors::drop_reasons::{Events, Functions};
 use crate::collectors::sockets::{self, SocketDiag};
 
 /// A window is at least as long, once so much has passed.
@@ -88,23 +88,19 @@ impl Tally {
     }
 
     fn drops(&mut self, at: Instant) -> DropTotals {
-        let tried = match &self.drops {
-            Some(Err((tried, _))) => at - *tried < AGAIN,
-            Some(Ok(_)) => true,
-            None => false,
+        let start = || {
+            let mut events = Events::start(Functions::ForVague)?;
+            events.open(&[])?;
+            Ok(events)
         };
-        if !tried {
-            let start = || {
-                let mut events = Events::start(Functions::ForVague)?;
-                events.open(&[])?;
-                Ok(events)
-            };
-            self.drops = Some(start().map_err(|why| (at, why)));
-        }
-        let read = match &mut self.drops {
-            Some(Ok(events)) => events.read().map_err(|why| why.to_string()),
-            Some(Err((_, why))) => Err(why.to_string()),
-            None => Ok(Seen::default()),
+        let counts = match self.drops.take() {
+            Some(Ok(events)) => Ok(events),
+            Some(Err((tried, why))) if at - tried < AGAIN => Err((tried, why)),
+            Some(Err(_)) | None => start().map_err(|why| (at, why)),
+        };
+        let read = match self.drops.insert(counts) {
+            Ok(events) => events.read().map_err(|why| why.to_string()),
+            Err((_, why)) => Err(why.to_string()),
         };
         match read {
             Ok(seen) => DropTotals::Counted {

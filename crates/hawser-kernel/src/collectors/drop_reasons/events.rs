@@ -1,6 +1,6 @@
 //! Drop events counted in the kernel by `drop_reasons.bpf.c`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map};
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::MetadataExt;
@@ -109,13 +109,13 @@ impl Events {
             self.functions == Functions::All || reason().is_some_and(|it| is_vague(&it))
         });
         self.symbols.find(named.map(|entry| entry.location));
-        for (entry, _) in &counted {
-            let number = entry.ifindex;
-            if number != 0 && !self.interfaces.contains_key(&number) {
-                let name = if_indextoname(number).map(|name| name.to_string_lossy().into_owned());
-                let named = name.map(|name| self.interfaces.insert(number, InterfaceName(name)));
+        let numbers = counted.iter().map(|(entry, _)| entry.ifindex);
+        for number in numbers.filter(|number| *number != 0) {
+            if let btree_map::Entry::Vacant(place) = self.interfaces.entry(number) {
                 // One that is gone already has no name.
-                let _none = named.ok();
+                if let Ok(name) = if_indextoname(number) {
+                    place.insert(InterfaceName(name.to_string_lossy().into_owned()));
+                }
             }
         }
         let mut drops: Vec<DropRecord> = Vec::new();

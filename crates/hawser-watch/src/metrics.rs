@@ -152,14 +152,13 @@ fn token(all: &mut All<'_>, shown: &Shown) {
         "The mean time from one token to the next",
         interval,
     );
-    let states = ["operational", "gather", "commit", "recovery"];
-    let keys = [
-        "operational_token_lost",
-        "gather_token_lost",
-        "commit_token_lost",
-        "recovery_token_lost",
+    let states = [
+        ("operational", "operational_token_lost"),
+        ("gather", "gather_token_lost"),
+        ("commit", "commit_token_lost"),
+        ("recovery", "recovery_token_lost"),
     ];
-    let lost = states.into_iter().zip(keys).flat_map(|(state, key)| {
+    let lost = states.into_iter().flat_map(|(state, key)| {
         of(key).map(move |(head, value)| (shown.labels(head, &[("state", state)]), value))
     });
     let help = "How often Corosync lost the token, by the state it was in";

@@ -6,8 +6,9 @@ use hawser_model::cluster_file::{ClusterFile, Period};
 use hawser_model::output::drill::{OutagePhase, PromiseReport};
 use hawser_model::output::incident::{IncidentReport, ServiceOutage};
 
-/// Phases until a head is declared lost.
-const LOST: [&str; 2] = ["token loss", "consensus"];
+/// Phases until a head is declared lost, one after the other.
+const SILENCE: &str = "token loss";
+const CONSENSUS: &str = "consensus";
 
 /// Phases of a shot at it, after which it is off.
 const SHOT: [&str; 4] = ["fence delay", "fence agent", "bmc", "power wait"];
@@ -59,13 +60,12 @@ struct Took {
 /// As the phases of an outage show it: the token is waited for, the others confer, then comes the shot.
 fn took(service: &ServiceOutage) -> Option<Took> {
     let phases = &service.phases;
-    let [silence, consensus] = LOST;
     let last = |name: &str, before: usize| {
         let mut phases = phases[..before].iter();
         phases.rposition(|phase| phase.name == name)
     };
-    let agreed = last(consensus, phases.len())?;
-    let silent = last(silence, agreed)?;
+    let agreed = last(CONSENSUS, phases.len())?;
+    let silent = last(SILENCE, agreed)?;
     let is_shot = |phase: &&OutagePhase| SHOT.contains(&phase.name.as_str());
     if phases[..agreed].iter().any(|phase| is_shot(&phase)) {
         return None;

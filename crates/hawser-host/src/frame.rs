@@ -227,7 +227,7 @@ pub fn read<T: DeserializeOwned>(
 }
 
 /// The first bytes as printable text, for an error message.
-pub(crate) fn excerpt(bytes: &[u8]) -> String {
+pub fn excerpt(bytes: &[u8]) -> String {
     const SHOWN: usize = 160;
     let mut text = String::from_utf8_lossy(&bytes[..bytes.len().min(SHOWN)]).into_owned();
     if bytes.len() > SHOWN {

@@ -1,10 +1,13 @@
-//! What the heads' rings have of the time around an incident: how things stood before it, and each change of state.
+//! What the heads' rings, and what was kept of them, have of the time around an incident: how things stood before it, and each
+//! change of state.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::time::Duration;
 
 use hawser_account::incident::{local, moment};
 use hawser_agent::questions::ReadReadings;
+use hawser_cluster::host::questions::ReadKeptReadings;
 use hawser_host::{Hosts, on_all};
 use hawser_model::drill::Moment;
 use hawser_model::names::HostName;
@@ -14,8 +17,8 @@ use hawser_model::output::incident::{
 use hawser_model::readings::{AllNoted, KeptReadings, Noted};
 
 /// Readings are asked for from so long before an incident to so long after it, as its lines are kept.
-const BEFORE: Duration = Duration::from_secs(60);
-const AFTER: Duration = Duration::from_secs(120);
+pub(crate) const BEFORE: Duration = Duration::from_secs(60);
+pub(crate) const AFTER: Duration = Duration::from_secs(120);
 
 /// Puts into the one incident of a report what the heads' rings have of it; what they have not is among the gaps.
 pub fn with_readings(heads: &mut Hosts, report: &mut IncidentsReport) {
@@ -39,21 +42,62 @@ pub fn with_readings(heads: &mut Hosts, report: &mut IncidentsReport) {
             to: began.shifted(ahead + us(lasted) + us(AFTER)),
         }
     };
+    let ours = |name: &HostName| ReadKeptReadings {
+        from: asked(name).from,
+        to: asked(name).to,
+    };
     let Ok(answered) = on_all(heads, |name, head| {
-        Ok::<_, Infallible>(head.ask(&asked(name)))
+        let ring = head.ask(&asked(name));
+        Ok::<_, Infallible>((ring, head.ask(&ours(name)).unwrap_or_default()))
     });
-    for (name, answer) in answered {
-        match answer {
-            Ok(kept) => {
-                let ahead = ahead_us(&name);
-                gaps.extend(missing(&name, &kept, began.shifted(ahead), incident));
-                let own = of_head(name, &kept, began.shifted(ahead));
-                incident.readings.extend(own);
+    let (mut rings, mut kept) = (BTreeMap::new(), BTreeMap::new());
+    for (name, (ring, with)) in answered {
+        for one in with {
+            let of = one.head.unwrap_or_else(|| name.clone());
+            fullest(&mut kept, of, name.clone(), one.readings);
+        }
+        rings.insert(name, ring);
+    }
+    let names: BTreeSet<HostName> = rings.keys().chain(kept.keys()).cloned().collect();
+    for name in names {
+        let began = began.shifted(ahead_us(&name));
+        let from = began.shifted(-us(BEFORE));
+        let ring = rings.remove(&name);
+        let is_whole =
+            |ring: &KeptReadings| !ring.thinned && ring.oldest.is_some_and(|oldest| oldest <= from);
+        let whole = matches!(&ring, Some(Ok(ring)) if is_whole(ring));
+        match (ring, kept.remove(&name).filter(|_| !whole)) {
+            (_, Some((by, readings))) => {
+                if by != name {
+                    gaps.push(format!("{name}: its readings are those that {by} has kept"));
+                }
+                gaps.extend(missing(&name, &readings, began, incident));
+                incident.readings.extend(of_head(name, &readings, began));
             }
-            Err(e) => gaps.push(format!("{name}: its readings could not be read: {e}")),
+            (Some(Ok(ring)), None) => {
+                gaps.extend(missing(&name, &ring, began, incident));
+                incident.readings.extend(of_head(name, &ring, began));
+            }
+            (Some(Err(e)), None) => {
+                gaps.push(format!("{name}: its readings could not be read: {e}"));
+            }
+            (None, None) => {}
         }
     }
     report.gaps.extend(gaps);
+}
+
+/// Of several that have kept the readings of one head, the one that has most.
+fn fullest(
+    kept: &mut BTreeMap<HostName, (HostName, KeptReadings)>,
+    of: HostName,
+    by: HostName,
+    readings: KeptReadings,
+) {
+    let known = kept.get(&of);
+    if known.is_none_or(|(_, known)| known.readings.len() < readings.readings.len()) {
+        kept.insert(of, (by, readings));
+    }
 }
 
 fn us(time: Duration) -> i64 {

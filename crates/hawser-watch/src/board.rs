@@ -15,12 +15,14 @@ use hawser_model::output::live::{LiveIncidents, LivePage};
 use hawser_report::{LiveParts, live_parts};
 use tokio::sync::watch;
 
+use crate::join::{Other, joined, seen};
 use crate::live::{Known, live_page};
 use crate::locked::locked;
 use crate::metrics::{self, Health};
 use crate::pages::News;
 use crate::run::Watch;
 use crate::shown::Shown;
+use crate::turns::Seen;
 
 /// A watch whose last reading is older hangs.
 const ALIVE: Duration = Duration::from_secs(10);
@@ -44,6 +46,8 @@ struct Inner {
 struct State {
     posted: Option<Arc<Posted>>,
     incidents: Option<Arc<LiveIncidents>>,
+    /// What the watches of the other heads show.
+    others: BTreeMap<HostName, Other>,
 }
 
 struct Posted {
@@ -97,6 +101,40 @@ impl Board {
         self.put(|state| state.incidents = Some(Arc::new(incidents)));
     }
 
+    /// Shows this of another head's watch from now on.
+    pub fn other(&self, head: &HostName, other: Other) {
+        self.put(|state| drop(state.others.insert(head.clone(), other)));
+    }
+
+    /// What the watches of the other heads show.
+    pub fn others(&self) -> BTreeMap<HostName, Other> {
+        self.lock().others.clone()
+    }
+
+    /// What the watches of the other heads tell people of.
+    pub fn seen(&self) -> Seen {
+        let (posted, others) = {
+            let state = self.lock();
+            (state.posted.clone(), state.others.clone())
+        };
+        match (&self.0.own, posted) {
+            (Some(own), Some(posted)) => seen(&self.0.file, own, &posted.shown, &others),
+            _ => Seen::default(),
+        }
+    }
+
+    /// What this watch shows, for those of the other heads. Absent: it has read nothing yet, or hangs.
+    pub fn newest(&self) -> Option<Shown> {
+        let posted = self.lock().posted.clone();
+        let posted = posted.filter(|posted| self.0.clock.since(posted.at) < ALIVE);
+        posted.map(|posted| posted.shown.clone())
+    }
+
+    /// Whether pages are open.
+    pub fn is_looked_at(&self) -> bool {
+        self.0.versions.receiver_count() > 0
+    }
+
     fn put(&self, change: impl FnOnce(&mut State)) {
         change(&mut self.lock());
         self.0.versions.send_modify(|version| *version += 1);
@@ -104,15 +142,20 @@ impl Board {
 
     /// The model of the page at this moment.
     pub fn page(&self) -> LivePage {
-        let (posted, incidents) = {
+        let (posted, incidents, others) = {
             let state = self.lock();
-            (state.posted.clone(), state.incidents.clone())
+            let posted = state.posted.clone();
+            (posted, state.incidents.clone(), state.others.clone())
         };
         let posted = posted.as_deref();
+        let mine = posted.map(|posted| &posted.shown);
+        let alone = others.is_empty();
+        let all = mine.filter(|_| !alone);
+        let all = all.map(|mine| joined(&self.0.file, mine, &others));
         let old = posted.map(|posted| self.0.clock.since(posted.at));
         let known = Known {
-            own: self.0.own.as_ref(),
-            shown: posted.map(|posted| &posted.shown),
+            own: self.0.own.as_ref().filter(|_| alone),
+            shown: all.as_ref().or(mine),
             problem: posted.and_then(|posted| posted.problem.as_deref()),
             old_s: old.filter(|old| *old >= ALIVE).map(|old| old.as_secs()),
             incidents: incidents.as_deref(),

@@ -1,6 +1,6 @@
 //! Which alarms began and which ended from one reading to the next. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hawser_model::output::watch::Alarm;
 
@@ -28,8 +28,10 @@ impl Changes {
     pub fn take(&mut self, shown: &Shown) -> Vec<Change> {
         let mut all = Vec::new();
         let mut alarms = BTreeMap::new();
+        let troubles = shown.troubles.iter();
+        let standing: BTreeSet<Key> = troubles.map(Alarm::key).collect();
         for alarm in &shown.reading.alarms {
-            let key = (alarm.code.clone(), alarm.place.clone());
+            let key = alarm.key();
             if !self.0.contains_key(&key) {
                 all.push(Change::Began(alarm.clone()));
             }
@@ -38,7 +40,7 @@ impl Changes {
         for (key, alarm) in std::mem::take(&mut self.0) {
             match alarms.contains_key(&key) {
                 true => {}
-                false if shown.standing.contains(&key) => _ = alarms.insert(key, alarm),
+                false if standing.contains(&key) => _ = alarms.insert(key, alarm),
                 false => all.push(Change::Ended(alarm)),
             }
         }
@@ -87,10 +89,7 @@ mod tests {
         let mut read = |alarms: &Vec<&Alarm>| {
             let alarms: Vec<Alarm> = alarms.iter().copied().cloned().collect();
             let mut shown = Shown {
-                standing: alarms
-                    .iter()
-                    .map(|it| (it.code.clone(), it.place.clone()))
-                    .collect(),
+                troubles: alarms.clone(),
                 ..Shown::default()
             };
             shown.reading.alarms = grouped(alarms, &topology);

@@ -4,7 +4,7 @@
 //! that came back within [`AGAIN`] is the same alarm, with a count; from the third time on it flaps, and ends only after
 //! [`FLAPS_HOLD`] of quiet, so that it is told once and not each time.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hawser_model::output::watch::Alarm;
@@ -92,12 +92,6 @@ impl Keeper {
             ..alarm(&kept.sighting)
         };
         raised.map(alarm).collect()
-    }
-
-    /// Which they are.
-    pub fn standing(&self) -> BTreeSet<Key> {
-        let raised = self.kept.iter().filter(|(_, kept)| kept.raised);
-        raised.map(|(key, _)| key.clone()).collect()
     }
 
     /// How many sightings were not kept, since there were too many at once.

@@ -1,19 +1,31 @@
 //! What happened before, as the head's own logs and what its watch has kept tell it: read when there is news, on a thread
-//! of its own.
+//! of its own. What was read around an incident is kept with it there, before the ring of readings is written over.
 
 use std::io;
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use hawser_host::{Clock, Host};
+use hawser_model::output::incident::IncidentsReport;
 use hawser_model::output::live::LiveIncidents;
 
 use crate::board::Board;
+use crate::freeze::Freezer;
 use crate::history::own_history;
 use crate::live::newest;
+use crate::locked::locked;
+
+/// What was read around an incident is kept so long after it, and tried again so often.
+const LATER: Duration = Duration::from_secs(60);
 
 /// Who reads it.
-pub struct Past(SyncSender<Option<String>>);
+#[derive(Clone)]
+pub struct Past {
+    news: SyncSender<()>,
+    cib: Arc<Mutex<Option<String>>>,
+}
 
 impl Past {
     /// For this board, from this head.
@@ -21,30 +33,50 @@ impl Past {
     /// # Errors
     /// There is no thread to be had.
     pub fn start(mut host: Box<dyn Host>, board: Board, clock: Clock) -> io::Result<Self> {
-        let (ask, asked) = sync_channel::<Option<String>>(1);
+        let (news, told) = sync_channel::<()>(1);
+        let cib = Arc::new(Mutex::new(None));
+        let seen = Arc::clone(&cib);
         let work = move || {
-            while let Ok(cib) = asked.recv() {
-                let now = clock.time_of_day().0 / 1_000_000;
-                board.incidents(read(host.as_mut(), cib.as_deref(), now));
+            let mut freezer = Freezer::default();
+            let mut report: Option<IncidentsReport> = None;
+            loop {
+                match told.recv_timeout(LATER) {
+                    Ok(()) => {
+                        let cib = locked(&seen).clone();
+                        let now = clock.time_of_day().0 / 1_000_000;
+                        match own_history(host.as_mut(), cib.as_deref(), now) {
+                            Ok(read) => {
+                                board.incidents(newest(&read));
+                                report = Some(read);
+                            }
+                            Err(e) => board.incidents(LiveIncidents {
+                                read: true,
+                                gaps: vec![e.to_string()],
+                                ..LiveIncidents::default()
+                            }),
+                        }
+                    }
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => return,
+                }
+                // What could not be kept now is tried again.
+                if let Some(report) = &report {
+                    let _later = freezer.freeze(host.as_mut(), report);
+                }
             }
         };
         thread::Builder::new().name("past".into()).spawn(work)?;
-        Ok(Self(ask))
+        Ok(Self { news, cib })
     }
 
-    /// Has it read again, with the CIB as it was seen last. One reading that waits is enough: it has all that is new.
+    /// Has it read again, with the CIB as it was seen last.
     pub fn read(&self, cib: Option<&str>) {
-        let _one_waits = self.0.try_send(cib.map(str::to_owned));
+        *locked(&self.cib) = cib.map(str::to_owned);
+        self.news();
     }
-}
 
-fn read(host: &mut dyn Host, cib: Option<&str>, now: u64) -> LiveIncidents {
-    match own_history(host, cib, now) {
-        Ok(report) => newest(&report),
-        Err(e) => LiveIncidents {
-            read: true,
-            gaps: vec![e.to_string()],
-            ..LiveIncidents::default()
-        },
+    /// Has it read again. One reading that waits is enough: it has all that is new.
+    pub fn news(&self) {
+        let _one_waits = self.news.try_send(());
     }
 }

@@ -99,6 +99,7 @@ impl Recorder {
                 id: incident.id,
                 corosync: incident.corosync,
                 pacemaker: incident.pacemaker,
+                ..KeptLogs::default()
             };
             let asked = match before.get(&logs.id) == Some(&logs) {
                 true => Ok(()),

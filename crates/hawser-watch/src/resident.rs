@@ -369,7 +369,7 @@ impl Resident {
             reading: self.reading(),
             whole: false,
             heads: [(self.own.clone(), own)].into(),
-            standing: self.keeper.standing(),
+            troubles: self.keeper.alarms(),
             not_kept: self.keeper.not_kept(),
             members: self.members.clone(),
             status: self.judged.clone(),

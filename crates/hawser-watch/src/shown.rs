@@ -1,23 +1,22 @@
 //! What a watch shows: of the one head that it is on, or of all heads that it asks. Values, made by [`resident`](crate::resident)
 //! and [`whole`](crate::whole).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use hawser_model::drops::{DropRecord, DropTotals};
 use hawser_model::host::{CertificateFacts, Interface, SecretFacts};
 use hawser_model::names::{HostName, InterfaceName};
 use hawser_model::output::cluster::{ClusterStatus, NodeCondition};
-use hawser_model::output::watch::WatchReading;
-
-use crate::judge::Key;
+use hawser_model::output::watch::{Alarm, WatchReading};
+use serde::{Deserialize, Serialize};
 
 /// What is shown.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Shown {
     /// The reading, with the alarms that stand.
     pub reading: WatchReading,
     /// The troubles that stand, each by itself: those too that are part of another one's alarm.
-    pub standing: BTreeSet<Key>,
+    pub troubles: Vec<Alarm>,
     /// All heads were asked; else one was, by itself.
     pub whole: bool,
     /// What each head that was asked and answered has of itself.
@@ -33,7 +32,7 @@ pub struct Shown {
 }
 
 /// What a head has of itself.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ShownHead {
     /// Whether Corosync runs.
     pub corosync: bool,

@@ -44,20 +44,21 @@ pub fn message(change: &Change, from: &Whose, time_of_day: u64) -> Value {
         "alertname": alarm.code,
         "severity": alarm.severity.word(),
         "cluster": from.cluster,
-        "head": from.head,
         "where": place,
     });
     let annotations = json!({
         "summary": alarm.text,
         "description": alarm.fix.clone().unwrap_or_default(),
         "times": alarm.times.to_string(),
+        "told_by": from.head,
     });
     let at = |seconds: Option<u64>| match seconds {
         Some(seconds) => utc_seconds(seconds),
         // As Alertmanager has it for what is not known.
         None => "0001-01-01T00:00:00Z".to_owned(),
     };
-    let print = fingerprint(&[&alarm.code, &place, &from.cluster, &from.head]);
+    // The same from whichever head: who takes it knows it again.
+    let print = fingerprint(&[&alarm.code, &place, &from.cluster]);
     json!({
         "version": "4",
         "groupKey": format!("hawser/{print}"),

@@ -348,7 +348,7 @@ impl Whole {
             reading,
             whole: true,
             heads,
-            standing: self.keeper.standing(),
+            troubles: self.keeper.alarms(),
             not_kept: self.keeper.not_kept(),
             members: nodes.map(|node| (node.name.clone(), node.state)).collect(),
             status: judged.cloned(),

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use hawser_account::incident::{LogFile, LogKind, incidents, moment};
 use hawser_agent::questions::ReadReadings;
+use hawser_cluster::host::HeadsReadings;
+use hawser_cluster::host::questions::ReadKeptReadings;
 use hawser_host::sim::{Simulated, Wire};
 use hawser_host::{Answers, Declined, Entry, Host, Hosts, Stop};
 use hawser_model::drill::{DrillCase, Moment};
@@ -13,8 +15,8 @@ use hawser_model::output::watch::{LinkReading, LinkState};
 use hawser_model::readings::{AllNoted, KeptReadings, Noted, Reading};
 use hawser_watch::around::with_readings;
 
-/// A head with what its ring has of the time it was asked for.
-struct Head(Box<dyn Fn(Moment, Moment) -> Result<KeptReadings, Declined> + Send>);
+/// A head with what its ring has of the time it was asked for, and what it has kept with incidents.
+struct Head(Answer, Vec<HeadsReadings>);
 
 impl Answers<Head> for ReadReadings {
     fn answer(self, head: &mut Head, _: &Stop) -> Result<KeptReadings, Declined> {
@@ -22,7 +24,13 @@ impl Answers<Head> for ReadReadings {
     }
 }
 
-const QUESTIONS: &[Entry<Head>] = &[Entry::of::<ReadReadings>()];
+impl Answers<Head> for ReadKeptReadings {
+    fn answer(self, head: &mut Head, _: &Stop) -> Result<Vec<HeadsReadings>, Declined> {
+        Ok(head.1.clone())
+    }
+}
+
+const QUESTIONS: &[Entry<Head>] = &[Entry::of::<ReadReadings>(), Entry::of::<ReadKeptReadings>()];
 
 /// What the logs of a power cut tell; head2 is the first whose log is read.
 fn told() -> IncidentsReport {
@@ -59,12 +67,18 @@ fn link(state: LinkState, latency_s: f64) -> Noted {
 type Answer = Box<dyn Fn(Moment, Moment) -> Result<KeptReadings, Declined> + Send>;
 
 fn asked(heads: BTreeMap<&str, Answer>, report: &mut IncidentsReport) {
+    let heads = heads.into_iter();
+    let heads = heads.map(|(name, answer)| (name, Head(answer, Vec::new())));
+    asked_of(heads.collect(), report);
+}
+
+fn asked_of(heads: BTreeMap<&str, Head>, report: &mut IncidentsReport) {
     let wire = Wire::default();
     let mut hosts: Hosts = heads
         .into_iter()
-        .map(|(name, answer)| {
+        .map(|(name, head)| {
             let name = HostName::from(name);
-            let head = Simulated::new(name.clone(), Head(answer), QUESTIONS, &wire);
+            let head = Simulated::new(name.clone(), head, QUESTIONS, &wire);
             (name, Box::new(head) as Box<dyn Host>)
         })
         .collect();
@@ -185,4 +199,57 @@ fn what_is_no_longer_in_a_ring_or_was_never_read_is_said() {
             report.gaps
         );
     }
+}
+
+#[test]
+fn readings_that_are_kept_with_incidents_stand_in_for_a_ring_and_for_a_head_that_is_away() {
+    let mut report = told();
+    let began = moment(&report.incidents[0].began).unwrap();
+    let from = began.shifted(-60_000_000);
+    let kept = |state, thinned| {
+        let stood = AllNoted::from([(link(state, 0.1).subject(), link(state, 0.1))]);
+        KeptReadings {
+            readings: vec![Reading::whole(from, &stood)],
+            oldest: Some(from),
+            newest: Some(began.shifted(1_000_000_000)),
+            thinned,
+            ..KeptReadings::default()
+        }
+    };
+    // Head1's ring has been written over and thinned since; of head2, which does not answer, head1 has a copy.
+    let ring = kept(LinkState::Unknown, true);
+    let of = |head: Option<&str>, readings| HeadsReadings {
+        head: head.map(Into::into),
+        readings,
+    };
+    let with = vec![
+        of(None, kept(LinkState::Up, false)),
+        of(Some("head2"), kept(LinkState::Down, false)),
+    ];
+    let head1 = Head(Box::new(move |_, _| Ok(ring.clone())), with);
+    asked_of([("head1", head1)].into(), &mut report);
+    let readings = &report.incidents[0].readings;
+    let told: Vec<_> = readings
+        .iter()
+        .map(|it| (it.host.as_str(), it.first.clone()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("head1", vec![link(LinkState::Up, 0.1)]),
+            ("head2", vec![link(LinkState::Down, 0.1)])
+        ]
+    );
+    let said = "head2: its readings are those that head1 has kept".to_owned();
+    assert!(report.gaps.contains(&said), "{:?}", report.gaps);
+    // A ring that has all of it is what counts.
+    let mut report = self::told();
+    let ring = kept(LinkState::Up, false);
+    let with = vec![of(None, kept(LinkState::Down, false))];
+    let head1 = Head(Box::new(move |_, _| Ok(ring.clone())), with);
+    asked_of([("head1", head1)].into(), &mut report);
+    assert_eq!(
+        report.incidents[0].readings[0].first,
+        [link(LinkState::Up, 0.1)]
+    );
 }

@@ -1,110 +1,292 @@
-//! What a watch has kept of this head's logs: the lines of each incident, so that they are still there when the logs were
-//! rotated away.
+//! What a watch has kept of incidents on this head's disk, so that it is still there when logs were rotated away and rings
+//! of readings written over: of this head the lines of its logs and what was read around them, and of each other head what
+//! its own watch has kept, so that it outlives that head.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs;
 use std::io::{Error, ErrorKind};
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::Path;
 
 use hawser_files::{Expected, FileError, Folder};
+use hawser_model::drill::Moment;
+use hawser_model::names::HostName;
+use hawser_model::readings::KeptReadings;
 use serde::{Deserialize, Serialize};
 
 /// On the head's own disk, never on a pool.
 const FOLDER: &str = "/var/lib/hawser/incidents";
 
-/// Incidents that are kept; the oldest go first.
+/// Incidents that are kept of a head; the oldest go first.
 const KEPT: usize = 100;
 
 /// Bytes of all that are read together: a message of the agent's holds 16 MiB.
 const TOGETHER: u64 = 8 << 20;
 
-/// The lines of one incident.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// What is kept of one incident.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KeptLogs {
     /// Its name: digits and `-`.
     pub id: String,
+    /// Whose they are; absent: this head's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<HostName>,
     /// Lines of corosync.log.
     pub corosync: Vec<String>,
     /// Lines of pacemaker.log.
     pub pacemaker: Vec<String>,
+    /// What the head's watch has read around it; absent: that is not kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub readings: Option<KeptReadings>,
+}
+
+/// What a head's watch has read around an incident.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HeadsReadings {
+    /// The head; absent: the one that is asked.
+    pub head: Option<HostName>,
+    /// What its ring had of that time when it was kept.
+    pub readings: KeptReadings,
+}
+
+/// What tells whether something that is kept is another than before.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct KeptName {
+    /// The incident.
+    pub id: String,
+    /// Bytes.
+    pub bytes: u64,
+    /// When it was written, in nanoseconds since 1970 UTC.
+    pub written_ns: i128,
 }
 
 impl KeptLogs {
     /// Bytes of one, as it is kept.
     pub const LARGEST: u64 = 2 << 20;
+
+    /// Bytes of its lines.
+    fn lines(&self) -> u64 {
+        let lines = self.corosync.iter().chain(&self.pacemaker);
+        lines.map(|line| line.len() as u64 + 1).sum()
+    }
+
+    fn without_readings(self) -> Self {
+        let readings = None;
+        Self { readings, ..self }
+    }
 }
 
-/// Keeps an incident; one of the same name is replaced.
+/// Keeps an incident; one of the same name and head is replaced, but for its readings if these are without.
 ///
 /// # Errors
 /// Its name is none, it is too large, or it cannot be written.
-pub(super) fn keep(logs: &KeptLogs) -> Result<(), FileError> {
+pub(super) fn keep(logs: KeptLogs) -> Result<(), FileError> {
     keep_in(Path::new(FOLDER), logs)
 }
 
-/// The incidents that are kept, newest first, as many as fit together. What is no file of ours is left out.
+/// The incidents that are kept, newest first, without readings, as many as fit together. What is no file of ours is left out.
 ///
 /// # Errors
 /// The folder cannot be read.
 pub(super) fn kept() -> Result<Vec<KeptLogs>, FileError> {
-    kept_in(Path::new(FOLDER))
+    let (mut all, mut bytes) = (Vec::new(), 0);
+    each_in(Path::new(FOLDER), |kept| {
+        bytes += kept.lines();
+        let fits = bytes <= TOGETHER;
+        all.extend(fits.then(|| kept.without_readings()));
+        fits
+    })?;
+    Ok(all)
 }
 
-fn keep_in(folder: &Path, logs: &KeptLogs) -> Result<(), FileError> {
-    let path = folder.join(format!("{}.json", logs.id));
-    let refused =
-        |why: &str| FileError::io("keep", &path)(Error::new(ErrorKind::InvalidInput, why));
-    let plain = |c: char| c.is_ascii_digit() || c == '-';
-    if logs.id.is_empty() || logs.id.len() > 40 || !logs.id.chars().all(plain) {
-        return Err(refused("not the name of an incident"));
+/// What watches have read in that time and is kept with incidents, newest first, as much as fits together.
+///
+/// # Errors
+/// The folder cannot be read.
+pub(super) fn readings(from: Moment, to: Moment) -> Result<Vec<HeadsReadings>, FileError> {
+    let (mut all, mut bytes) = (Vec::new(), 0);
+    each_in(Path::new(FOLDER), |kept| {
+        let Some(readings) = kept.readings else {
+            return true;
+        };
+        let mut moments = readings.readings.iter().map(|reading| reading.at);
+        if !moments.any(|at| from <= at && at <= to) {
+            return true;
+        }
+        bytes += serde_json::to_vec(&readings).map_or(0, |text| text.len() as u64);
+        let fits = bytes <= TOGETHER;
+        let head = kept.head;
+        all.extend(fits.then_some(HeadsReadings { head, readings }));
+        fits
+    })?;
+    Ok(all)
+}
+
+/// What is kept of this head itself, newest first.
+///
+/// # Errors
+/// The folder cannot be read.
+pub(super) fn list() -> Result<Vec<KeptName>, FileError> {
+    list_in(Path::new(FOLDER))
+}
+
+/// What is kept of this head itself of that incident.
+///
+/// # Errors
+/// The name is none, or the folder cannot be read.
+pub(super) fn one(id: &str) -> Result<Option<KeptLogs>, FileError> {
+    one_in(Path::new(FOLDER), id)
+}
+
+/// Whose, and of what: the name of a file, without its ending.
+struct Name<'a> {
+    id: &'a str,
+    head: Option<&'a str>,
+}
+
+impl<'a> Name<'a> {
+    /// Of a file that is kept.
+    fn of(file: &'a str) -> Option<Self> {
+        let name = file.strip_suffix(".json")?;
+        let (id, head) = match name.split_once('.') {
+            Some((id, head)) => (id, Some(head)),
+            None => (name, None),
+        };
+        Self::new(id, head)
     }
-    let text = serde_json::to_vec(logs).map_err(|e| refused(&e.to_string()))?;
-    if text.len() as u64 > KeptLogs::LARGEST {
-        return Err(refused("larger than an incident may be"));
+
+    /// Unless it is none that may be part of a path.
+    fn new(id: &'a str, head: Option<&'a str>) -> Option<Self> {
+        let digits = |c: char| c.is_ascii_digit() || c == '-';
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+        let is_id = !id.is_empty() && id.len() <= 40 && id.chars().all(digits);
+        let is_head = |head: &str| !head.is_empty() && head.len() <= 64 && head.chars().all(plain);
+        (is_id && head.is_none_or(is_head)).then_some(Self { id, head })
     }
+
+    fn file(&self) -> OsString {
+        match self.head {
+            Some(head) => format!("{}.{head}.json", self.id).into(),
+            None => format!("{}.json", self.id).into(),
+        }
+    }
+}
+
+fn expected() -> Expected {
+    Expected {
+        owner: nix::unistd::geteuid().as_raw(),
+        limit: KeptLogs::LARGEST,
+        private: true,
+    }
+}
+
+fn refused(path: &Path, why: &str) -> FileError {
+    FileError::io("keep", path)(Error::new(ErrorKind::InvalidInput, why))
+}
+
+fn keep_in(folder: &Path, mut logs: KeptLogs) -> Result<(), FileError> {
+    let head = logs.head.clone();
+    let name = Name::new(&logs.id, head.as_ref().map(HostName::as_str));
+    let file = name.map(|name| name.file());
+    let file = file.ok_or_else(|| refused(folder, "not the name of an incident and of a head"))?;
     fs::DirBuilder::new()
         .recursive(true)
         .mode(0o700)
         .create(folder)
         .map_err(FileError::io("create", folder))?;
+    let path = folder.join(&file);
     let folder = Folder::open(folder)?;
-    folder.replace(OsStr::new(&format!("{}.json", logs.id)), &text, 0o600)?;
-    for old in names(&folder)?.into_iter().skip(KEPT) {
+    if logs.readings.is_none() {
+        // A file that is damaged is replaced by one that is not.
+        let before = folder.read(&file, expected()).ok().flatten();
+        let before = before.and_then(|text| serde_json::from_slice::<KeptLogs>(&text).ok());
+        logs.readings = before.and_then(|before| before.readings);
+    }
+    let mut text = serde_json::to_vec(&logs).map_err(|e| refused(&path, &e.to_string()))?;
+    if text.len() as u64 > KeptLogs::LARGEST && logs.readings.take().is_some() {
+        // The lines are the incident; what was read around them is told without them too.
+        text = serde_json::to_vec(&logs).map_err(|e| refused(&path, &e.to_string()))?;
+    }
+    if text.len() as u64 > KeptLogs::LARGEST {
+        return Err(refused(&path, "larger than an incident may be"));
+    }
+    folder.replace(&file, &text, 0o600)?;
+    let of_head = names(&folder)?.into_iter().filter(|name| {
+        let name = name.to_str().and_then(Name::of);
+        name.is_some_and(|name| name.head == head.as_ref().map(HostName::as_str))
+    });
+    for old in of_head.skip(KEPT) {
         folder.remove(&old)?;
     }
     Ok(())
 }
 
-fn kept_in(folder: &Path) -> Result<Vec<KeptLogs>, FileError> {
-    let folder = match Folder::open(folder) {
-        Err(e) if e.os().is_some_and(|e| e.kind() == ErrorKind::NotFound) => return Ok(Vec::new()),
-        outcome => outcome?,
+/// Takes one after the other, newest first, until it is enough.
+fn each_in(folder: &Path, mut more: impl FnMut(KeptLogs) -> bool) -> Result<(), FileError> {
+    let Some(folder) = there(folder)? else {
+        return Ok(());
     };
-    let expected = Expected {
-        owner: nix::unistd::geteuid().as_raw(),
-        limit: KeptLogs::LARGEST,
-        private: true,
-    };
-    let mut kept = Vec::new();
-    let mut bytes = 0;
     for name in names(&folder)? {
-        let Ok(Some(text)) = folder.read(&name, expected) else {
-            continue;
-        };
-        bytes += text.len() as u64;
-        if bytes > TOGETHER {
+        let text = folder.read(&name, expected()).ok().flatten();
+        let kept = text.and_then(|text| parsed(&name, &text));
+        if kept.is_some_and(|kept| !more(kept)) {
             break;
         }
-        kept.extend(serde_json::from_slice::<KeptLogs>(&text).ok());
     }
-    Ok(kept)
+    Ok(())
+}
+
+fn list_in(folder: &Path) -> Result<Vec<KeptName>, FileError> {
+    let Some(folder) = there(folder)? else {
+        return Ok(Vec::new());
+    };
+    let mut all = Vec::new();
+    for file in names(&folder)? {
+        let own = file.to_str().and_then(Name::of);
+        let Some(own) = own.filter(|name| name.head.is_none()) else {
+            continue;
+        };
+        if let Some(about) = folder.about(&file)? {
+            all.push(KeptName {
+                id: own.id.to_owned(),
+                bytes: about.len(),
+                written_ns: i128::from(about.mtime()) * 1_000_000_000
+                    + i128::from(about.mtime_nsec()),
+            });
+        }
+    }
+    Ok(all)
+}
+
+fn one_in(folder: &Path, id: &str) -> Result<Option<KeptLogs>, FileError> {
+    let name = Name::new(id, None).ok_or_else(|| refused(folder, "not the name of an incident"))?;
+    let Some(folder) = there(folder)? else {
+        return Ok(None);
+    };
+    let text = folder.read(&name.file(), expected())?;
+    Ok(text.and_then(|text| parsed(&name.file(), &text)))
+}
+
+/// What a file holds, if that is what its name says.
+fn parsed(file: &OsString, text: &[u8]) -> Option<KeptLogs> {
+    let name = Name::of(file.to_str()?)?;
+    let kept: KeptLogs = serde_json::from_slice(text).ok()?;
+    let is_its = kept.id == name.id && kept.head.as_ref().map(HostName::as_str) == name.head;
+    is_its.then_some(kept)
+}
+
+/// The folder, unless nothing was ever kept.
+fn there(folder: &Path) -> Result<Option<Folder>, FileError> {
+    match Folder::open(folder) {
+        Err(e) if e.os().is_some_and(|e| e.kind() == ErrorKind::NotFound) => Ok(None),
+        outcome => outcome.map(Some),
+    }
 }
 
 /// The names of incidents' files, newest first: a name begins with the time.
 fn names(folder: &Folder) -> Result<Vec<OsString>, FileError> {
     let mut names = folder.names()?;
-    names.retain(|name| name.to_str().is_some_and(|name| name.ends_with(".json")));
+    names.retain(|name| name.to_str().is_some_and(|name| Name::of(name).is_some()));
     names.sort();
     names.reverse();
     Ok(names)
@@ -114,36 +296,89 @@ fn names(folder: &Folder) -> Result<Vec<OsString>, FileError> {
 mod tests {
     use super::*;
 
+    fn kept_in(folder: &Path) -> Result<Vec<KeptLogs>, FileError> {
+        let mut all = Vec::new();
+        each_in(folder, |kept| {
+            all.push(kept);
+            true
+        })?;
+        Ok(all)
+    }
+
     fn incident(id: &str) -> KeptLogs {
         KeptLogs {
             id: id.to_owned(),
             corosync: vec!["a".to_owned()],
-            pacemaker: Vec::new(),
+            ..KeptLogs::default()
         }
     }
 
     #[test]
-    fn the_newest_are_kept_and_read_first() {
+    fn the_newest_of_each_head_are_kept_and_read_first() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("below/incidents");
         assert_eq!(kept_in(&folder).unwrap(), []);
+        assert_eq!(list_in(&folder).unwrap(), []);
+        let others = KeptLogs {
+            head: Some("head2.example".into()),
+            ..incident("20261121-111412")
+        };
+        keep_in(&folder, others.clone()).unwrap();
         for n in 0..KEPT + 3 {
-            keep_in(&folder, &incident(&format!("20261122-{n:06}"))).unwrap();
+            keep_in(&folder, incident(&format!("20261122-{n:06}"))).unwrap();
         }
         let kept = kept_in(&folder).unwrap();
-        assert_eq!(kept.len(), KEPT);
+        assert_eq!(kept.len(), KEPT + 1);
         assert_eq!(kept[0].id, format!("20261122-{:06}", KEPT + 2));
+        assert_eq!(kept[KEPT], others);
+        let listed = list_in(&folder).unwrap();
+        assert_eq!((listed.len(), &listed[0].id), (KEPT, &kept[0].id));
+        assert_eq!(one_in(&folder, &kept[0].id).unwrap(), Some(kept[0].clone()));
+        assert_eq!(one_in(&folder, "20261121-111412").unwrap(), None);
     }
 
     #[test]
     fn a_name_leads_nowhere_else_and_a_damaged_file_hides_no_other() {
         let dir = tempfile::tempdir().unwrap();
         for id in ["", "../x", "a", "1/2"] {
-            keep_in(dir.path(), &incident(id)).unwrap_err();
+            keep_in(dir.path(), incident(id)).unwrap_err();
+            one_in(dir.path(), id).unwrap_err();
         }
-        keep_in(dir.path(), &incident("20261122-111412")).unwrap();
+        for head in ["", "../x", "a/b", "a\nb"] {
+            let of = KeptLogs {
+                head: Some(head.into()),
+                ..incident("20261122-111412")
+            };
+            keep_in(dir.path(), of).unwrap_err();
+        }
+        keep_in(dir.path(), incident("20261122-111412")).unwrap();
         std::fs::write(dir.path().join("20261122-111413.json"), "{").unwrap();
+        // One that says that it is another's.
+        let other = dir.path().join("20261122-111414.json");
+        std::fs::copy(dir.path().join("20261122-111412.json"), other).unwrap();
         std::os::unix::fs::symlink("/etc/passwd", dir.path().join("9.json")).unwrap();
+        assert_eq!(kept_in(dir.path()).unwrap(), [incident("20261122-111412")]);
+    }
+
+    #[test]
+    fn readings_stay_when_lines_are_kept_again_and_are_left_out_where_they_are_too_much() {
+        let dir = tempfile::tempdir().unwrap();
+        let with = |readings: KeptReadings| KeptLogs {
+            readings: Some(readings),
+            ..incident("20261122-111412")
+        };
+        let some = KeptReadings {
+            damaged: 3,
+            ..KeptReadings::default()
+        };
+        keep_in(dir.path(), with(some.clone())).unwrap();
+        keep_in(dir.path(), incident("20261122-111412")).unwrap();
+        assert_eq!(kept_in(dir.path()).unwrap(), [with(some)]);
+        let many = KeptReadings {
+            gaps: vec![Default::default(); KeptLogs::LARGEST as usize / 4],
+            ..KeptReadings::default()
+        };
+        keep_in(dir.path(), with(many)).unwrap();
         assert_eq!(kept_in(dir.path()).unwrap(), [incident("20261122-111412")]);
     }
 }

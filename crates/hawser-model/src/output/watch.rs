@@ -139,3 +139,10 @@ pub struct Alarm {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
 }
+
+impl Alarm {
+    /// Which trouble it is: two alarms with one key are the same at two times, or as two heads see it.
+    pub fn key(&self) -> (String, Place) {
+        (self.code.clone(), self.place.clone())
+    }
+}

@@ -1,7 +1,7 @@
 //! What a watch on head1 of the lab's cluster shows: all well, a dead link, a lost head.
 #![allow(dead_code, reason = "each test takes some of them")]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use hawser_cluster::live::Sign;
 use hawser_model::cluster_file::{ClusterFile, parse_complete};
@@ -106,7 +106,7 @@ pub fn healthy() -> Shown {
         last_takeover: None,
     };
     Shown {
-        standing: BTreeSet::new(),
+        troubles: Vec::new(),
         reading: WatchReading {
             cluster: "lab".into(),
             read_at: NOW,

@@ -33,7 +33,7 @@ pub use exports::{ReportExports, StartExports, StopExports};
 pub use fault::{FitsFault, MakeFault, MendFault, ShowFault};
 pub use fencing::{AskFence, ReadFenceHistory};
 pub use files::{ReadFile, RemoveFile, WriteFile};
-pub use kept_logs::{KeepLogs, ReadKeptLogs};
+pub use kept_logs::{KeepLogs, ListKeptLogs, ReadKeptLog, ReadKeptLogs, ReadKeptReadings};
 pub use logs::{ReadLogEnds, ReadLogs, StampLog};
 pub use moves::{ForgetMove, MoveResource};
 pub use node::{InstallExports, TakeInventory};
@@ -96,6 +96,9 @@ hawser_host::questions! {
     ReadLogEnds,
     KeepLogs,
     ReadKeptLogs,
+    ListKeptLogs,
+    ReadKeptLog,
+    ReadKeptReadings,
     StampLog,
     FitsFault,
     MakeFault,

@@ -1,6 +1,7 @@
 //! A watch that stays on a head and asks no other.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use hawser_cluster::units::WOKEN;
 use hawser_host::Clock;
@@ -11,6 +12,8 @@ use hawser_watch::board::Board;
 use hawser_watch::keeping::Keeping;
 use hawser_watch::notify::Manager;
 use hawser_watch::past::Past;
+use hawser_watch::peers::listen::{Trouble, listen, of_head};
+use hawser_watch::peers::{Ring, others};
 use hawser_watch::run::{EVERY, Looker, Watch};
 use hawser_watch::tell::Whose;
 use hawser_watch::wake;
@@ -77,6 +80,14 @@ pub fn stay(
     let past = started(Past::start(mine(), board.clone(), clock.clone()))?;
     let mut host = mine();
     let mut look = started(Looker::start(file.clone(), own.clone(), mine()))?;
+    let trouble = match file.watch.port() {
+        Some(port) => {
+            let ring = Arc::new(Ring::of(file, &own, port));
+            started(others::ask(&ring, &board, &past, &clock))?;
+            started(listen(&ring, &of_head(own.clone(), board.clone())))?
+        }
+        None => Trouble::default(),
+    };
     let mut watch = Watch::new(file.clone(), own.clone());
     let keep = args.keep.unwrap_or(RING);
     if keep > 0 {
@@ -92,7 +103,7 @@ pub fn stay(
         let begun = clock.now();
         watch.certificates(&voice.doors.now().certificates);
         let changes = watch.tick(host.as_mut(), &mut look, &clock);
-        for words in watch.said() {
+        for words in watch.said().into_iter().chain(trouble.said()) {
             output::complain!("{words}");
         }
         if let Some(counts) = voice.say(&changes, watch.problem()) {

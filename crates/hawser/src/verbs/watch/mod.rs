@@ -21,6 +21,7 @@ use hawser_watch::changes::Change;
 use hawser_watch::receiver::Receiver;
 use hawser_watch::serve::serve;
 use hawser_watch::tell::{Counts, Teller, Whose, message, test_alarm};
+use hawser_watch::turns::Turns;
 use hawser_watch::web::Doors;
 use hawser_watch::{Asked, ask, group, keeper, reading, sightings};
 use miette::{IntoDiagnostic, WrapErr, bail};
@@ -184,6 +185,9 @@ struct Voice {
     doors: Arc<Doors>,
     teller: Option<Teller>,
     whose: Whose,
+    board: Board,
+    clock: Clock,
+    turns: Turns,
     problem: Option<String>,
 }
 
@@ -209,6 +213,9 @@ impl Voice {
             doors,
             teller,
             whose: whose.clone(),
+            board: board.clone(),
+            clock: clock.clone(),
+            turns: Turns::default(),
             problem: None,
         })
     }
@@ -217,8 +224,13 @@ impl Voice {
     fn say(&mut self, changes: &[Change], problem: Option<&str>) -> Option<Counts> {
         for change in changes {
             output::print(&(render::watch::change(change) + "\n"));
-            if let Some(teller) = &self.teller {
-                teller.tell(message(change, &self.whose, now()));
+        }
+        if let Some(teller) = &self.teller {
+            let told = self
+                .turns
+                .take(self.clock.now(), changes, &self.board.seen());
+            for change in told {
+                teller.tell(message(&change, &self.whose, now()));
             }
         }
         for words in self.doors.said() {

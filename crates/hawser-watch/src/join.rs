@@ -1,0 +1,124 @@
+//! What the watches of all heads show, as one. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use hawser_model::cluster_file::ClusterFile;
+use hawser_model::names::HostName;
+use hawser_model::output::watch::{Alarm, HeadReading};
+
+use crate::group::grouped;
+use crate::judge::Key;
+use crate::shown::Shown;
+use crate::turns::Seen;
+
+/// The watch of another head.
+#[derive(Clone, Debug)]
+pub struct Other {
+    /// What it showed last.
+    pub shown: Option<Arc<Shown>>,
+    /// Why it does not answer now; absent: it does.
+    pub why: Option<String>,
+}
+
+impl Other {
+    /// What it shows, if it answers.
+    pub fn now(&self) -> Option<&Shown> {
+        self.shown.as_deref().filter(|_| self.why.is_none())
+    }
+}
+
+/// What a watch shows and those of the other heads, as a watch of all heads shows it. What Pacemaker believes of the
+/// cluster is that of this head as long as its own Corosync runs.
+pub fn joined(file: &ClusterFile, mine: &Shown, others: &BTreeMap<HostName, Other>) -> Shown {
+    let mut all = mine.clone();
+    all.whole = true;
+    for (name, other) in others {
+        let Some(shown) = other.now() else {
+            all.reading.heads.push(silent(name, other));
+            continue;
+        };
+        all.reading
+            .heads
+            .extend(shown.reading.heads.iter().cloned());
+        all.heads.extend(shown.heads.clone());
+        all.troubles.extend(shown.troubles.iter().cloned());
+        all.not_kept = all.not_kept.saturating_add(shown.not_kept);
+    }
+    let place = |head: &HeadReading| file.nodes.iter().position(|node| *node.name == head.name);
+    all.reading.heads.sort_by_key(place);
+    let runs = |shown: &&Shown| {
+        let mut heads = shown.heads.values();
+        shown.status.is_some() && heads.any(|head| head.corosync)
+    };
+    let mut views = [mine]
+        .into_iter()
+        .chain(others.values().filter_map(Other::now));
+    if let Some(view) = views.find(runs) {
+        all.members.clone_from(&view.members);
+        all.status.clone_from(&view.status);
+        all.asked_at = view.asked_at;
+    }
+    all.troubles = once(std::mem::take(&mut all.troubles));
+    all.reading.alarms = grouped(all.troubles.clone(), &file.topology());
+    all
+}
+
+/// What is told by the watches of the heads before this one in the file, and what of this one's is part of another alarm.
+pub fn seen(
+    file: &ClusterFile,
+    own: &HostName,
+    mine: &Shown,
+    others: &BTreeMap<HostName, Other>,
+) -> Seen {
+    let before = file.nodes.iter().map(|node| node.name.get());
+    let before = before.take_while(|name| *name != own);
+    let answering: Vec<&Shown> = before.filter_map(|name| others.get(name)?.now()).collect();
+    if answering.is_empty() {
+        return Seen::default();
+    }
+    let all = answering.iter();
+    let all = all.flat_map(|shown| shown.troubles.iter().chain(&shown.reading.alarms));
+    let together = joined(file, mine, others);
+    let stand: BTreeSet<Key> = together.reading.alarms.iter().map(Alarm::key).collect();
+    let mine = mine
+        .troubles
+        .iter()
+        .chain(&mine.reading.alarms)
+        .map(Alarm::key);
+    Seen {
+        earlier: Some(all.map(Alarm::key).collect()),
+        absorbed: mine.filter(|key| !stand.contains(key)).collect(),
+    }
+}
+
+/// A head whose watch says nothing.
+fn silent(name: &HostName, other: &Other) -> HeadReading {
+    let why = other.why.as_deref().unwrap_or("it has read nothing yet");
+    HeadReading {
+        name: name.clone(),
+        unreached: Some(format!("its watch does not answer ({why})")),
+        seen_at: other.shown.as_ref().map(|shown| shown.reading.read_at),
+        links: Vec::new(),
+        quorate: None,
+        pools: Vec::new(),
+        exports: Vec::new(),
+        alarms: Vec::new(),
+    }
+}
+
+/// A trouble that several heads see is one: since the first of them has, and in the words of whoever is asked.
+fn once(troubles: Vec<Alarm>) -> Vec<Alarm> {
+    let mut all: BTreeMap<_, Alarm> = BTreeMap::new();
+    for trouble in troubles {
+        match all.get_mut(&trouble.key()) {
+            Some(known) => {
+                known.since = known.since.into_iter().chain(trouble.since).min();
+                known.times = known.times.max(trouble.times);
+                known.severity = known.severity.max(trouble.severity);
+            }
+            None => drop(all.insert(trouble.key(), trouble)),
+        }
+    }
+    all.into_values().collect()
+}

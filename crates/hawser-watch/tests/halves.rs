@@ -1,0 +1,166 @@
+//! What a head takes of the incidents that another one has kept, and what it keeps around its own.
+
+use std::sync::{Arc, Mutex};
+
+use hawser_cluster::host::questions::{KeepLogs, ListKeptLogs, ReadKeptLog};
+use hawser_cluster::host::{KeptLogs, KeptName};
+use hawser_host::sim::{Simulated, Wire};
+use hawser_model::names::HostName;
+use hawser_watch::peers::others::Known;
+
+/// Two heads: what one has kept, and what is kept here.
+#[derive(Clone, Default)]
+struct Kept {
+    listed: Arc<Mutex<Vec<KeptName>>>,
+    here: Arc<Mutex<Vec<KeptLogs>>>,
+}
+
+hawser_host::answers! {
+    Kept;
+    ListKeptLogs: |_, head| head.listed.lock().unwrap().clone();
+    // It names itself as it likes.
+    ReadKeptLog: |_, _| Some(KeptLogs { id: "../x".into(), head: Some("head1".into()), ..KeptLogs::default() });
+    KeepLogs: |ask, head| head.here.lock().unwrap().push(ask.logs);
+}
+
+#[test]
+fn what_another_head_has_kept_is_taken_once_and_again_when_it_has_changed() {
+    let kept = Kept::default();
+    let name = |id: &str, bytes| KeptName {
+        id: id.into(),
+        bytes,
+        written_ns: 0,
+    };
+    let simulated =
+        |name: &str| Simulated::new(name.into(), kept.clone(), QUESTIONS, &Wire::default());
+    let (mut other, mut own) = (simulated("head2"), simulated("head1"));
+    let mut known = Known::default();
+    let mut take = || known.take(&"head2".into(), &mut other, &mut own).unwrap();
+    assert_eq!(take(), 0);
+    *kept.listed.lock().unwrap() = vec![name("20261127-020000", 9), name("20261127-010000", 9)];
+    assert_eq!((take(), take()), (2, 0));
+    kept.listed.lock().unwrap()[0].bytes = 10;
+    assert_eq!((take(), take()), (1, 0));
+    let here = kept.here.lock().unwrap();
+    let told: Vec<_> = here
+        .iter()
+        .map(|it| (it.id.as_str(), it.head.clone().unwrap()))
+        .collect();
+    let head2 = HostName::from("head2");
+    assert_eq!(
+        told,
+        [
+            ("20261127-010000", head2.clone()),
+            ("20261127-020000", head2.clone()),
+            ("20261127-020000", head2)
+        ]
+    );
+}
+
+mod frozen {
+    use std::sync::{Arc, Mutex};
+
+    use hawser_account::incident::{LogFile, LogKind, incidents, moment};
+    use hawser_agent::questions::ReadReadings;
+    use hawser_cluster::host::questions::{KeepLogs, ListKeptLogs, ReadKeptLog};
+    use hawser_cluster::host::{KeptLogs, KeptName};
+    use hawser_host::sim::{Simulated, Wire};
+    use hawser_model::drill::{DrillCase, Moment};
+    use hawser_model::output::incident::IncidentsReport;
+    use hawser_model::readings::KeptReadings;
+    use hawser_watch::freeze::Freezer;
+
+    /// A head with one incident, and a ring that ends at some time.
+    #[derive(Clone)]
+    struct Head {
+        kept: Arc<Mutex<KeptLogs>>,
+        newest: Arc<Mutex<Option<Moment>>>,
+        asked: Arc<Mutex<Vec<(Moment, Moment)>>>,
+    }
+
+    hawser_host::answers! {
+        Head;
+        ListKeptLogs: |_, head| vec![KeptName { id: head.kept.lock().unwrap().id.clone(), bytes: 1, written_ns: 1 }];
+        ReadKeptLog: |_, head| Some(head.kept.lock().unwrap().clone());
+        ReadReadings: |ask, head| {
+            head.asked.lock().unwrap().push((ask.from, ask.to));
+            KeptReadings { newest: *head.newest.lock().unwrap(), ..KeptReadings::default() }
+        };
+        KeepLogs: |ask, head| *head.kept.lock().unwrap() = ask.logs;
+    }
+
+    fn told() -> IncidentsReport {
+        let case: DrillCase = hawser_cases::read("drill/power-cut");
+        let files: Vec<LogFile> = case
+            .logs
+            .iter()
+            .flat_map(|(host, logs)| {
+                [
+                    (LogKind::Corosync, &logs.corosync),
+                    (LogKind::Pacemaker, &logs.pacemaker),
+                ]
+                .map(|(kind, lines)| LogFile {
+                    kind,
+                    folder: host.to_string(),
+                    text: lines.join("\n"),
+                })
+            })
+            .collect();
+        incidents(&files, &case.cluster.pools, case.recorded)
+    }
+
+    #[test]
+    fn what_was_read_around_an_incident_is_kept_with_it_when_two_minutes_have_passed() {
+        let report = told();
+        let incident = &report.incidents[0];
+        let began = moment(&incident.began).unwrap();
+        let head = Head {
+            kept: Arc::new(Mutex::new(KeptLogs {
+                id: incident.id.clone(),
+                ..KeptLogs::default()
+            })),
+            newest: Arc::new(Mutex::new(None)),
+            asked: Arc::default(),
+        };
+        let freeze = |freezer: &mut Freezer| {
+            let mut host =
+                Simulated::new("head1".into(), head.clone(), QUESTIONS, &Wire::default());
+            freezer.freeze(&mut host, &report).unwrap();
+            head.kept.lock().unwrap().readings.is_some()
+        };
+        let mut freezer = Freezer::default();
+        let ended = began.shifted((incident.lasted_s * 1e6) as i64);
+        *head.newest.lock().unwrap() = Some(ended.shifted(119_000_000));
+        assert!(!freeze(&mut freezer), "more is to come");
+        *head.newest.lock().unwrap() = Some(ended.shifted(121_000_000));
+        assert!(freeze(&mut freezer));
+        let asked = head.asked.lock().unwrap().clone();
+        assert_eq!(
+            asked[1],
+            (began.shifted(-60_000_000), ended.shifted(120_000_000))
+        );
+        // It is read once; and not again by a watch that was started again.
+        assert!(freeze(&mut freezer) && freeze(&mut Freezer::default()));
+        assert_eq!(head.asked.lock().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn where_no_watch_keeps_readings_nothing_is_kept_and_it_is_not_asked_again() {
+        let report = told();
+        let head = Head {
+            kept: Arc::new(Mutex::new(KeptLogs {
+                id: report.incidents[0].id.clone(),
+                ..KeptLogs::default()
+            })),
+            newest: Arc::default(),
+            asked: Arc::default(),
+        };
+        let mut host = Simulated::new("head1".into(), head.clone(), QUESTIONS, &Wire::default());
+        let mut freezer = Freezer::default();
+        for _ in 0..2 {
+            freezer.freeze(&mut host, &report).unwrap();
+        }
+        assert!(head.kept.lock().unwrap().readings.is_none());
+        assert_eq!(head.asked.lock().unwrap().len(), 1);
+    }
+}

@@ -102,6 +102,14 @@ pub enum FileError {
         /// The path.
         path: PathBuf,
     },
+    /// It would move with a pool.
+    #[error("{path} is on the pool below {pool}: it is kept on the head's own disk alone")]
+    OnPool {
+        /// The path, without links.
+        path: PathBuf,
+        /// Where the pool's files are.
+        pool: String,
+    },
     /// Not the name of a file in a folder.
     #[error("{path} does not end in the name of a file")]
     Name {

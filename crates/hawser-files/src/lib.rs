@@ -11,6 +11,7 @@ mod error;
 mod folder;
 mod kind;
 mod named;
+mod own_disk;
 mod walk;
 mod whole;
 

@@ -79,6 +79,11 @@ impl Board {
         }))
     }
 
+    /// Where the pools of the file have their own files.
+    pub(crate) fn pool_folders(&self) -> Vec<String> {
+        self.0.file.pool_folders()
+    }
+
     /// Shows what the watch has from now on.
     pub fn post(&self, watch: &Watch) {
         let (shown, health) = watch.shown();

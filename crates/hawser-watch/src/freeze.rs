@@ -21,10 +21,20 @@ const MOVES: Duration = Duration::from_secs(5);
 /// Incidents with whose lines the readings are kept.
 #[derive(Debug, Default)]
 pub struct Freezer {
+    /// Folders of pools.
+    pools: Vec<String>,
     done: BTreeSet<String>,
 }
 
 impl Freezer {
+    /// Keeps what it keeps below none of these folders of pools.
+    pub fn new(pools: Vec<String>) -> Self {
+        Self {
+            pools,
+            ..Self::default()
+        }
+    }
+
     /// Keeps what this head's ring has around each incident that is over, unless it is kept.
     ///
     /// # Errors
@@ -60,7 +70,8 @@ impl Freezer {
                     Some(newest) if newest < to => continue,
                     Some(_) => {
                         logs.readings = Some(readings);
-                        host.ask(&KeepLogs { logs })?;
+                        let pools = self.pools.clone();
+                        host.ask(&KeepLogs { logs, pools })?;
                     }
                 }
             }

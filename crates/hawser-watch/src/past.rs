@@ -37,7 +37,7 @@ impl Past {
         let cib = Arc::new(Mutex::new(None));
         let seen = Arc::clone(&cib);
         let work = move || {
-            let mut freezer = Freezer::default();
+            let mut freezer = Freezer::new(board.pool_folders());
             let mut report: Option<IncidentsReport> = None;
             loop {
                 match told.recv_timeout(LATER) {

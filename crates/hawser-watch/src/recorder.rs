@@ -20,6 +20,8 @@ const AT_LAST: Duration = Duration::from_secs(600);
 /// What is to be kept, and what was.
 #[derive(Debug, Default)]
 pub struct Recorder {
+    /// Folders of pools.
+    pools: Vec<String>,
     /// The first and the last change since anything was kept.
     changed: Option<(Duration, Duration)>,
     /// Corosync's process and the length of its log, as they were last seen.
@@ -31,6 +33,14 @@ pub struct Recorder {
 }
 
 impl Recorder {
+    /// Keeps what it keeps below none of these folders of pools.
+    pub fn new(pools: Vec<String>) -> Self {
+        Self {
+            pools,
+            ..Self::default()
+        }
+    }
+
     /// Takes the pulse of this second; whether the logs are to be read now. The first pulse is a change: what happened
     /// while nobody watched is kept too.
     pub fn pulse(&mut self, now: Duration, pulse: &Pulse) -> bool {
@@ -103,7 +113,10 @@ impl Recorder {
             };
             let asked = match before.get(&logs.id) == Some(&logs) {
                 true => Ok(()),
-                false => host.ask(&KeepLogs { logs: logs.clone() }),
+                false => host.ask(&KeepLogs {
+                    logs: logs.clone(),
+                    pools: self.pools.clone(),
+                }),
             };
             // One that is too large keeps no other from being kept.
             match asked {

@@ -54,11 +54,12 @@ pub struct Watch {
 impl Watch {
     /// The head of this name in the file.
     pub fn new(file: ClusterFile, own: HostName) -> Self {
+        let pools = file.pool_folders();
         let resident = Resident::new(file, own);
         Self {
             shown: resident.shown(),
             resident,
-            recorder: Recorder::default(),
+            recorder: Recorder::new(pools),
             keeping: None,
             health: Health::default(),
             changes: Changes::default(),

@@ -35,7 +35,11 @@ fn what_another_head_has_kept_is_taken_once_and_again_when_it_has_changed() {
         |name: &str| Simulated::new(name.into(), kept.clone(), QUESTIONS, &Wire::default());
     let (mut other, mut own) = (simulated("head2"), simulated("head1"));
     let mut known = Known::default();
-    let mut take = || known.take(&"head2".into(), &mut other, &mut own).unwrap();
+    let mut take = || {
+        known
+            .take(&"head2".into(), &mut other, &mut own, &[])
+            .unwrap()
+    };
     assert_eq!(take(), 0);
     *kept.listed.lock().unwrap() = vec![name("20261127-020000", 9), name("20261127-010000", 9)];
     assert_eq!((take(), take()), (2, 0));

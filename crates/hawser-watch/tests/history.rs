@@ -40,6 +40,9 @@ hawser_host::answers! {
         if ask.logs.pacemaker.len() > LARGE {
             return Err("larger than an incident may be".into());
         }
+        if !ask.pools.is_empty() {
+            return Err(format!("it is on the pool below {}", ask.pools[0]).into());
+        }
         let mut kept = head.kept.lock().unwrap();
         kept.retain(|there| there.id != ask.logs.id);
         kept.push(ask.logs);
@@ -206,6 +209,27 @@ fn an_incident_that_is_too_large_keeps_no_other_from_being_kept() {
         .map(|one| one.id.clone())
         .collect();
     assert_eq!(ids, ["20261125-030000"]);
+}
+
+#[test]
+fn an_incident_is_kept_below_no_folder_of_a_pool() {
+    let case: DrillCase = hawser_cases::read("drill/power-cut");
+    let logs = &case.logs["head2"];
+    let head = Head {
+        texts: [&logs.corosync, &logs.pacemaker].map(|lines| lines.join("\n")),
+        kept: Arc::default(),
+    };
+    let kept = Arc::clone(&head.kept);
+    let mut head = Simulated::new("head2".into(), head, QUESTIONS, &Wire::default());
+    let mut recorder = Recorder::new(vec!["/vmpool01".to_owned()]);
+    let refused = recorder.keep(&mut head, Duration::ZERO, case.recorded);
+    refused.unwrap_err();
+    let said = recorder.said();
+    assert!(
+        said[0].contains("it is on the pool below /vmpool01"),
+        "{said:?}"
+    );
+    assert!(kept.lock().unwrap().is_empty());
 }
 
 #[test]

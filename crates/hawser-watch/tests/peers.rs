@@ -124,7 +124,12 @@ fn a_head_with_the_key_is_told_what_the_other_shows_and_has_kept_and_changes_not
         id
     );
     let logs = KeptLogs::default();
-    let refused = host.ask(&KeepLogs { logs }).unwrap_err();
+    let refused = host
+        .ask(&KeepLogs {
+            logs,
+            pools: Vec::new(),
+        })
+        .unwrap_err();
     assert!(
         refused.to_string().contains("answers no such question"),
         "{refused}"

@@ -15,9 +15,8 @@ pub(crate) use local::read_local;
 pub(crate) use writer::Writer;
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, DirBuilder, File};
+use std::fs::File;
 use std::io::{Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use hawser_files::{Expected, FileError, Folder};
@@ -43,14 +42,6 @@ pub(crate) enum RingError {
     /// A file of it.
     #[error(transparent)]
     File(#[from] FileError),
-    /// It would move with a pool.
-    #[error("{folder} is on the pool below {pool}: readings are kept on the head's own disk alone")]
-    OnPool {
-        /// The ring's folder, without links.
-        folder: PathBuf,
-        /// Where the pool's files are.
-        pool: String,
-    },
     /// Another watch keeps them.
     #[error("another watch of this head keeps its readings in {0}")]
     Taken(PathBuf),
@@ -98,20 +89,7 @@ impl RingOfReadings {
     }
 
     fn open_in(path: &Path, limit: u64, pools: &[String]) -> Result<Self, RingError> {
-        let mut builder = DirBuilder::new();
-        let made = builder.recursive(true).mode(0o700).create(path);
-        made.map_err(FileError::io("create", path))?;
-        let real = fs::canonicalize(path).map_err(FileError::io("resolve", path))?;
-        // The pool may be named by a link as well; one that is not there has nothing below it yet.
-        let below = |pool: &&String| {
-            let root = fs::canonicalize(pool);
-            real.starts_with(pool) || root.is_ok_and(|root| real.starts_with(root))
-        };
-        if let Some(pool) = pools.iter().find(below) {
-            let (folder, pool) = (real, pool.clone());
-            return Err(RingError::OnPool { folder, pool });
-        }
-        let folder = Folder::open(path)?;
+        let folder = Folder::on_own_disk(path, pools)?;
         let lock = lock(&folder)?;
         let (mut parts, mut last, mut next) = (Vec::new(), None, 1);
         for (number, thinned) in numbered(&folder)? {

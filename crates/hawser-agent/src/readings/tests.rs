@@ -126,7 +126,10 @@ fn a_ring_is_never_below_a_pool() {
     assert!(said.contains("is on the pool below"), "{said}");
     let by_link = [dir.path().join("lib").to_str().unwrap().to_owned()];
     let refused = RingOfReadings::open_in(&pool.join("readings"), LIMIT, &by_link);
-    assert!(matches!(refused, Err(RingError::OnPool { .. })));
+    assert!(matches!(
+        refused,
+        Err(RingError::File(FileError::OnPool { .. }))
+    ));
     RingOfReadings::open_in(&dir.path().join("readings"), LIMIT, &pools).unwrap();
 }
 

@@ -3,9 +3,8 @@
 //! its own watch has kept, so that it outlives that head.
 
 use std::ffi::OsString;
-use std::fs;
 use std::io::{Error, ErrorKind};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use hawser_files::{Expected, FileError, Folder};
@@ -76,12 +75,13 @@ impl KeptLogs {
     }
 }
 
-/// Keeps an incident; one of the same name and head is replaced, but for its readings if these are without.
+/// Keeps an incident, unless that is below one of these folders of pools; one of the same name and head is replaced, but for its
+/// readings if these are without.
 ///
 /// # Errors
-/// Its name is none, it is too large, or it cannot be written.
-pub(super) fn keep(logs: KeptLogs) -> Result<(), FileError> {
-    keep_in(Path::new(FOLDER), logs)
+/// Its name is none, it is too large, it would be on a pool, or it cannot be written.
+pub(super) fn keep(logs: KeptLogs, pools: &[String]) -> Result<(), FileError> {
+    keep_in(Path::new(FOLDER), logs, pools)
 }
 
 /// The incidents that are kept, newest first, without readings, as many as fit together. What is no file of ours is left out.
@@ -184,18 +184,13 @@ fn refused(path: &Path, why: &str) -> FileError {
     FileError::io("keep", path)(Error::new(ErrorKind::InvalidInput, why))
 }
 
-fn keep_in(folder: &Path, mut logs: KeptLogs) -> Result<(), FileError> {
+fn keep_in(folder: &Path, mut logs: KeptLogs, pools: &[String]) -> Result<(), FileError> {
     let head = logs.head.clone();
     let name = Name::new(&logs.id, head.as_ref().map(HostName::as_str));
     let file = name.map(|name| name.file());
     let file = file.ok_or_else(|| refused(folder, "not the name of an incident and of a head"))?;
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(folder)
-        .map_err(FileError::io("create", folder))?;
     let path = folder.join(&file);
-    let folder = Folder::open(folder)?;
+    let folder = Folder::on_own_disk(folder, pools)?;
     if logs.readings.is_none() {
         // A file that is damaged is replaced by one that is not.
         let before = folder.read(&file, expected()).ok().flatten();
@@ -323,9 +318,9 @@ mod tests {
             head: Some("head2.example".into()),
             ..incident("20261121-111412")
         };
-        keep_in(&folder, others.clone()).unwrap();
+        keep_in(&folder, others.clone(), &[]).unwrap();
         for n in 0..KEPT + 3 {
-            keep_in(&folder, incident(&format!("20261122-{n:06}"))).unwrap();
+            keep_in(&folder, incident(&format!("20261122-{n:06}")), &[]).unwrap();
         }
         let kept = kept_in(&folder).unwrap();
         assert_eq!(kept.len(), KEPT + 1);
@@ -338,10 +333,23 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_kept_on_a_pool() {
+        let dir = tempfile::tempdir().unwrap();
+        let pool = dir.path().join("vmpool01");
+        std::fs::create_dir(&pool).unwrap();
+        let pools = [pool.to_str().unwrap().to_owned()];
+        let kept = incident("20261122-111412");
+        let refused = keep_in(&pool.join("incidents"), kept.clone(), &pools).unwrap_err();
+        let said = refused.to_string();
+        assert!(said.contains("incidents is on the pool below"), "{said}");
+        keep_in(&dir.path().join("incidents"), kept, &pools).unwrap();
+    }
+
+    #[test]
     fn a_name_leads_nowhere_else_and_a_damaged_file_hides_no_other() {
         let dir = tempfile::tempdir().unwrap();
         for id in ["", "../x", "a", "1/2"] {
-            keep_in(dir.path(), incident(id)).unwrap_err();
+            keep_in(dir.path(), incident(id), &[]).unwrap_err();
             one_in(dir.path(), id).unwrap_err();
         }
         for head in ["", "../x", "a/b", "a\nb"] {
@@ -349,9 +357,9 @@ mod tests {
                 head: Some(head.into()),
                 ..incident("20261122-111412")
             };
-            keep_in(dir.path(), of).unwrap_err();
+            keep_in(dir.path(), of, &[]).unwrap_err();
         }
-        keep_in(dir.path(), incident("20261122-111412")).unwrap();
+        keep_in(dir.path(), incident("20261122-111412"), &[]).unwrap();
         std::fs::write(dir.path().join("20261122-111413.json"), "{").unwrap();
         // One that says that it is another's.
         let other = dir.path().join("20261122-111414.json");
@@ -371,14 +379,14 @@ mod tests {
             damaged: 3,
             ..KeptReadings::default()
         };
-        keep_in(dir.path(), with(some.clone())).unwrap();
-        keep_in(dir.path(), incident("20261122-111412")).unwrap();
+        keep_in(dir.path(), with(some.clone()), &[]).unwrap();
+        keep_in(dir.path(), incident("20261122-111412"), &[]).unwrap();
         assert_eq!(kept_in(dir.path()).unwrap(), [with(some)]);
         let many = KeptReadings {
             gaps: vec![Default::default(); KeptLogs::LARGEST as usize / 4],
             ..KeptReadings::default()
         };
-        keep_in(dir.path(), with(many)).unwrap();
+        keep_in(dir.path(), with(many), &[]).unwrap();
         assert_eq!(kept_in(dir.path()).unwrap(), [incident("20261122-111412")]);
     }
 }

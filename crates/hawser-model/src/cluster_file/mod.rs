@@ -127,6 +127,11 @@ impl ClusterFile {
         self.links.iter().filter(move |link| link.role.has(role))
     }
 
+    /// Where the pools' own files are: what a head keeps for itself must not be below one.
+    pub fn pool_folders(&self) -> Vec<String> {
+        self.pools.iter().map(|pool| pool.root()).collect()
+    }
+
     /// What a check of the interconnect needs of the file.
     pub fn topology(&self) -> Topology {
         let nodes = self.nodes.iter().map(|node| Node {

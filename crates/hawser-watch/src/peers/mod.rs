@@ -35,6 +35,8 @@ pub struct Ring {
     pub listens: Vec<SocketAddr>,
     /// The other heads, each with where it is asked, in the order of the links in the file.
     pub others: BTreeMap<HostName, Vec<SocketAddr>>,
+    /// Folders of pools: what is taken of others is kept below none.
+    pub pools: Vec<String>,
 }
 
 impl Ring {
@@ -58,6 +60,7 @@ impl Ring {
                 .filter(|head| *head != own)
                 .map(|head| (head.clone(), addresses(head)))
                 .collect(),
+            pools: file.pool_folders(),
         }
     }
 

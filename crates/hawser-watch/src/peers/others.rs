@@ -96,7 +96,9 @@ impl Asking {
         };
         if self.known.is_due(clock.now()) {
             // What could not be had now is asked for the next time.
-            let taken = self.known.take(&self.name, peer, self.own.as_mut());
+            let taken = self
+                .known
+                .take(&self.name, peer, self.own.as_mut(), &self.ring.pools);
             if taken.is_ok_and(|taken| taken > 0) {
                 past.news();
             }
@@ -137,7 +139,8 @@ impl Known {
         due
     }
 
-    /// Takes what that head has kept and is not known, or is another than it was, the oldest first, and keeps it here. Gives how
+    /// Takes what that head has kept and is not known, or is another than it was, the oldest first, and keeps it here, below
+    /// none of these folders of pools. Gives how
     /// many.
     ///
     /// # Errors
@@ -147,6 +150,7 @@ impl Known {
         head: &HostName,
         peer: &mut dyn Host,
         own: &mut dyn Host,
+        pools: &[String],
     ) -> Result<usize, HostError> {
         let listed: BTreeSet<KeptName> =
             peer.ask(&ListKeptLogs)?.into_iter().take(AT_ONCE).collect();
@@ -161,7 +165,8 @@ impl Known {
                 // It speaks of itself alone, and under the name that it was asked for.
                 logs.id.clone_from(&name.id);
                 logs.head = Some(head.clone());
-                match own.ask(&KeepLogs { logs }) {
+                let pools = pools.to_vec();
+                match own.ask(&KeepLogs { logs, pools }) {
                     Ok(()) => taken += 1,
                     Err(e) if e.host_goes_on() => {}
                     Err(e) => return Err(e),

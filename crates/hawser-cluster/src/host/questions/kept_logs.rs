@@ -16,6 +16,8 @@ use crate::host::kept_logs::{self, HeadsReadings, KeptLogs, KeptName};
 pub struct KeepLogs {
     /// The incident.
     pub logs: KeptLogs,
+    /// Folders of pools: it must not be below one, which another head may have a minute later.
+    pub pools: Vec<String>,
 }
 
 impl Ask for KeepLogs {
@@ -27,9 +29,11 @@ impl Ask for KeepLogs {
 impl Answers<Machine> for KeepLogs {
     fn answer(self, _: &mut Machine, _: &Stop) -> Result<(), Declined> {
         static LASTS: AtomicBool = AtomicBool::new(false);
-        aside(&LASTS, LIMIT, move || kept_logs::keep(self.logs))
-            .ok_or("the disk has not taken an incident yet: it hangs")?
-            .map_err(Into::into)
+        aside(&LASTS, LIMIT, move || {
+            kept_logs::keep(self.logs, &self.pools)
+        })
+        .ok_or("the disk has not taken an incident yet: it hangs")?
+        .map_err(Into::into)
     }
 }
 

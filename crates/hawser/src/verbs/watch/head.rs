@@ -91,8 +91,7 @@ pub fn stay(
     let mut watch = Watch::new(file.clone(), own.clone());
     let keep = args.keep.unwrap_or(RING);
     if keep > 0 {
-        let pools = file.pools.iter().map(|pool| pool.root()).collect();
-        watch = watch.keeping(Keeping::new(keep, pools));
+        watch = watch.keeping(Keeping::new(keep, file.pool_folders()));
     }
     if let Err(e) = wake::listen() {
         output::complain!("Pacemaker's alerts do not wake this watch: {WOKEN}: {e}");

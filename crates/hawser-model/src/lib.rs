@@ -20,6 +20,7 @@ pub mod fanout;
 pub mod finding;
 pub mod host;
 pub mod iscsi;
+pub mod kept_alarms;
 pub mod knob;
 pub mod ladder;
 pub mod names;

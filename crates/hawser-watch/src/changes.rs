@@ -6,6 +6,7 @@ use hawser_model::output::watch::Alarm;
 
 use crate::judge::Key;
 use crate::shown::Shown;
+use crate::tell::Waiting;
 
 /// An alarm that began or ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,7 +22,11 @@ pub enum Change {
 /// A trouble that becomes part of another alarm, as a heartbeat link when a second link of its switch goes down, has not ended: who
 /// was told of it hears of its end when it is over, by itself or within the other.
 #[derive(Clone, Debug, Default)]
-pub struct Changes(BTreeMap<Key, Alarm>);
+pub struct Changes {
+    told: BTreeMap<Key, Alarm>,
+    /// Those whose end was said; of some the message may wait.
+    ended: BTreeMap<Key, Alarm>,
+}
 
 impl Changes {
     /// What is new in a reading.
@@ -32,20 +37,40 @@ impl Changes {
         let standing: BTreeSet<Key> = troubles.map(Alarm::key).collect();
         for alarm in &shown.reading.alarms {
             let key = alarm.key();
-            if !self.0.contains_key(&key) {
+            if !self.told.contains_key(&key) {
                 all.push(Change::Began(alarm.clone()));
             }
             alarms.insert(key, alarm.clone());
         }
-        for (key, alarm) in std::mem::take(&mut self.0) {
+        for (key, alarm) in std::mem::take(&mut self.told) {
             match alarms.contains_key(&key) {
                 true => {}
                 false if standing.contains(&key) => _ = alarms.insert(key, alarm),
-                false => all.push(Change::Ended(alarm)),
+                false => {
+                    all.push(Change::Ended(alarm.clone()));
+                    self.ended.insert(key, alarm);
+                }
             }
         }
-        self.0 = alarms;
+        self.told = alarms;
         all
+    }
+
+    /// Takes what the watch before this one has told.
+    pub fn resume(&mut self, told: Vec<Alarm>) {
+        for alarm in told {
+            self.told.entry(alarm.key()).or_insert(alarm);
+        }
+    }
+
+    /// What people know to have begun, and not yet of its end, while these messages wait.
+    pub fn told(&mut self, waiting: &Waiting) -> Vec<Alarm> {
+        self.ended.retain(|key, _| waiting.ended.contains_key(key));
+        let ended = self.ended.iter();
+        let ended = ended.filter(|(key, _)| !self.told.contains_key(*key));
+        let all = self.told.iter().chain(ended);
+        let all = all.filter(|(key, _)| !waiting.began.contains_key(*key));
+        all.map(|(_, alarm)| alarm.clone()).collect()
     }
 }
 

@@ -4,6 +4,7 @@ use hawser_cluster::live::{Said, Sign};
 use hawser_model::case::{Case, Intensity};
 use hawser_model::finding::{Place, Severity, WordedFinding};
 use hawser_model::names::HostName;
+use hawser_model::output::watch::Alarm;
 use hawser_model::topology::Topology;
 
 use crate::ask::Facts;
@@ -41,6 +42,18 @@ impl From<WordedFinding> for Sighting {
             place: found.finding.place,
             text: found.text,
             fix: Some(found.fix).filter(|fix| !fix.is_empty()),
+        }
+    }
+}
+
+impl From<Alarm> for Sighting {
+    fn from(alarm: Alarm) -> Self {
+        Self {
+            code: alarm.code,
+            severity: alarm.severity,
+            place: alarm.place,
+            text: alarm.text,
+            fix: alarm.fix,
         }
     }
 }

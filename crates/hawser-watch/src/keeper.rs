@@ -3,6 +3,8 @@
 //! A trouble is an alarm from the reading that first shows it. It ends when no reading has shown it for [`HOLD`]. One
 //! that came back within [`AGAIN`] is the same alarm, with a count; from the third time on it flaps, and ends only after
 //! [`FLAPS_HOLD`] of quiet, so that it is told once and not each time.
+//!
+//! One that stood when the watch before this one was last heard of stands, until what it is judged by has been read.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -48,6 +50,8 @@ struct Kept {
     gone: bool,
     /// Whether it is an alarm still.
     raised: bool,
+    /// Whether it is known from the watch before this one alone.
+    from_before: bool,
 }
 
 /// The alarms of a watch, from reading to reading.
@@ -60,6 +64,17 @@ pub struct Keeper {
 impl Keeper {
     /// Takes what a reading shows. `now` never steps back; `time_of_day`, in seconds since 1970 UTC, may.
     pub fn take(&mut self, now: Duration, time_of_day: u64, seen: Vec<Sighting>) {
+        self.take_of(now, time_of_day, seen, &|_| true);
+    }
+
+    /// The same where not all is read yet that alarms are judged by: `is_read` says of a code whether what tells of it is.
+    pub fn take_of(
+        &mut self,
+        now: Duration,
+        time_of_day: u64,
+        seen: Vec<Sighting>,
+        is_read: &dyn Fn(&str) -> bool,
+    ) {
         for kept in self.kept.values_mut() {
             // One that is shown again by this reading was gone if the last one did not show it.
             kept.missed = true;
@@ -76,11 +91,40 @@ impl Keeper {
             }
         }
         for kept in self.kept.values_mut().filter(|kept| kept.missed) {
+            kept.from_before &= !is_read(&kept.sighting.code);
+            if kept.from_before {
+                kept.shown = now;
+                continue;
+            }
             kept.gone = true;
             kept.raised &= now.saturating_sub(kept.shown) < kept.hold();
         }
         self.kept
             .retain(|_, kept| kept.raised || now.saturating_sub(kept.shown) < AGAIN);
+    }
+
+    /// Takes the alarms that stood when the watch before this one was last heard of. One that is known already is the same.
+    pub fn resume(&mut self, now: Duration, time_of_day: u64, alarms: Alarms) {
+        for alarm in alarms {
+            let since = alarm.since.unwrap_or(time_of_day);
+            let sighting = Sighting::from(alarm.clone());
+            let full = self.kept.len() >= MOST;
+            match self.kept.get_mut(&sighting.key()) {
+                Some(kept) => {
+                    kept.since = since;
+                    kept.times = kept.times.max(alarm.times);
+                }
+                None if full => self.not_kept += 1,
+                None => {
+                    let kept = Kept {
+                        times: alarm.times,
+                        from_before: true,
+                        ..Kept::new(now, since, sighting)
+                    };
+                    self.kept.insert(kept.sighting.key(), kept);
+                }
+            }
+        }
     }
 
     /// The alarms that stand, each trouble by itself.
@@ -110,6 +154,7 @@ impl Kept {
             missed: false,
             gone: false,
             raised: true,
+            from_before: false,
         }
     }
 
@@ -120,6 +165,7 @@ impl Kept {
         self.missed = false;
         self.gone = false;
         self.raised = true;
+        self.from_before = false;
     }
 
     fn hold(&self) -> Duration {

@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use hawser_agent::questions::{KeepReading, OpenReadings};
-use hawser_host::{Host, HostError};
+use hawser_host::Host;
 use hawser_model::drill::Moment;
+use hawser_model::kept_alarms::KeptAlarms;
 
+use crate::resumed::AlarmsKept;
 use crate::shown::Shown;
 use crate::tape::{Tape, noted};
 
@@ -33,6 +35,11 @@ pub struct Keeping {
     pools: Vec<String>,
     open: bool,
     tried: Option<Duration>,
+    /// Why it could not be opened just now.
+    refused: Option<String>,
+    /// All that is known has to be told once.
+    begins: bool,
+    alarms: AlarmsKept,
     tape: Tape,
     counts: KeptCounts,
     /// Why the last one was not kept, and how many were not since the last that was.
@@ -48,6 +55,9 @@ impl Keeping {
             pools,
             open: false,
             tried: None,
+            refused: None,
+            begins: true,
+            alarms: AlarmsKept::default(),
             tape: Tape::default(),
             counts: KeptCounts::default(),
             problem: None,
@@ -65,48 +75,55 @@ impl Keeping {
                 "the clock was stepped by {by:+.3} s: times before and after that differ by so much"
             ));
         }
-        let knows = self.open;
-        let outcome = self.opened(host, now).and_then(|open| {
-            let reading = match knows {
-                true => reading,
-                false => self.tape.whole(&reading),
-            };
-            match open {
-                true => host.ask(&KeepReading { reading }).map(|()| true),
-                false => Ok(false),
-            }
-        });
-        match outcome {
-            Ok(true) => {
+        if !self.open {
+            let refused = self.refused.take();
+            self.lost(refused);
+            return;
+        }
+        let reading = match std::mem::take(&mut self.begins) {
+            true => self.tape.whole(&reading),
+            false => reading,
+        };
+        match host.ask(&KeepReading { reading }) {
+            Ok(()) => {
                 self.counts.kept += 1;
                 if let Some((_, lost)) = self.problem.take() {
                     self.said
                         .push(format!("readings are kept again; {lost} were not"));
                 }
             }
-            Ok(false) => self.lost(None),
             Err(e) => self.lost(Some(e.to_string())),
         }
     }
 
-    /// Opens the ring unless it is; false: it is not yet time to try that again.
-    fn opened(&mut self, host: &mut dyn Host, now: Duration) -> Result<bool, HostError> {
-        if self.open {
-            return Ok(true);
-        }
-        if self
-            .tried
-            .is_some_and(|tried| now.saturating_sub(tried) < AGAIN)
-        {
-            return Ok(false);
+    /// Opens the ring unless it is, or it is not yet time to try that again: what the watch before this one kept.
+    pub fn open(&mut self, host: &mut dyn Host, now: Duration) -> Option<KeptAlarms> {
+        let waits = |tried| now.saturating_sub(tried) < AGAIN;
+        if self.open || self.tried.is_some_and(waits) {
+            return None;
         }
         self.tried = Some(now);
-        host.ask(&OpenReadings {
+        let asked = OpenReadings {
             limit: self.limit,
             pools: self.pools.clone(),
-        })?;
-        self.open = true;
-        Ok(true)
+        };
+        match host.ask(&asked) {
+            Ok(found) => {
+                self.open = true;
+                Some(self.alarms.found(found))
+            }
+            Err(e) => {
+                self.refused = Some(e.to_string());
+                None
+            }
+        }
+    }
+
+    /// Keeps the alarms for the next watch, if the ring is open: without it, another may have them.
+    pub fn alarms(&mut self, host: &mut dyn Host, now: Duration, alarms: KeptAlarms) {
+        if self.open {
+            self.alarms.keep(host, now, alarms);
+        }
     }
 
     fn lost(&mut self, why: Option<String>) {
@@ -121,7 +138,9 @@ impl Keeping {
 
     /// What is to be said since it was asked last, a line each.
     pub fn said(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.said)
+        let mut all = std::mem::take(&mut self.said);
+        all.extend(self.alarms.said());
+        all
     }
 
     /// What became of readings so far.

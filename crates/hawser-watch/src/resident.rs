@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use hawser_agent::questions::{Pulse, ReadPulse, Standing};
 use hawser_cluster::host::HeadView;
-use hawser_cluster::live::{Judged, Said, Sign, StatusFacts, links_said};
+use hawser_cluster::live::{Judged, Said, StatusFacts, links_said};
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::host::CertificateFacts;
 use hawser_model::names::HostName;
 use hawser_model::output::cluster::{ClusterStatus, NodeCondition};
-use hawser_model::output::watch::WatchReading;
+use hawser_model::output::watch::{Alarm, WatchReading};
 use hawser_model::storage::StoragePulse;
 use hawser_model::topology::Topology;
 
@@ -24,6 +24,7 @@ use crate::judge::sightings;
 use crate::keeper::Keeper;
 use crate::reading::reading;
 use crate::shown::{Shown, ShownHead};
+use crate::sources::{NEWER, Sources};
 
 /// After a change the links are read each second for so long: Corosync takes a moment to see what the kernel sees.
 const SETTLES: Duration = Duration::from_secs(8);
@@ -79,6 +80,7 @@ pub struct Resident {
     members: BTreeMap<HostName, NodeCondition>,
     samples: Vec<(Duration, BTreeMap<String, String>)>,
     read: Read,
+    sources: Sources,
     time_of_day: u64,
 }
 
@@ -116,6 +118,7 @@ impl Resident {
             members: BTreeMap::new(),
             samples: Vec::new(),
             read: Read::default(),
+            sources: Sources::default(),
             time_of_day: 0,
         }
     }
@@ -153,7 +156,9 @@ impl Resident {
         self.time_of_day = time_of_day;
         if pulse.corosync.is_none() {
             self.samples.clear();
+            self.sources.links = true;
         }
+        self.sources.ports |= pulse.interfaces.is_some();
         self.pulse = pulse;
         self.wants(now)
     }
@@ -247,6 +252,7 @@ impl Resident {
         self.samples.push((now, stats));
         self.samples
             .retain(|(at, _)| now.saturating_sub(*at) <= PINGS);
+        self.sources.links |= self.samples.len() > 1;
     }
 
     /// Takes the view of the cluster and its judgement.
@@ -255,6 +261,8 @@ impl Resident {
         self.members = nodes.map(|node| (node.name.clone(), node.state)).collect();
         let clock = facts.views.get(&self.own).and_then(|view| view.clock);
         self.asked_at = clock.map(|clock| clock.asked_us / 1_000_000);
+        let own = facts.views.get(&self.own);
+        self.sources.view |= own.is_some_and(|view| !view.engine_is_silent());
         self.status = facts;
         self.judged = Some(judged.status);
         self.said = judged.said;
@@ -262,6 +270,8 @@ impl Resident {
 
     /// Takes the host as it stands.
     pub fn standing(&mut self, standing: Standing) {
+        self.sources.host = true;
+        self.sources.counted |= standing.counted.is_some();
         self.standing = standing;
     }
 
@@ -275,20 +285,25 @@ impl Resident {
         let facts = self.facts();
         let said = self.said_now(&facts.status.views);
         let seen = sightings(&self.topology, &facts, said);
-        self.keeper.take(now, self.time_of_day, seen);
+        let is_read = |code: &str| self.sources.tell_of(code);
+        self.keeper.take_of(now, self.time_of_day, seen, &is_read);
+    }
+
+    /// Takes the alarms that stood when the watch before this one was last heard of.
+    pub fn resume(&mut self, now: Duration, time_of_day: u64, alarms: Vec<Alarm>) {
+        self.keeper.resume(now, time_of_day, alarms);
+    }
+
+    /// The alarms that stand, each trouble by itself.
+    pub fn alarms(&self) -> Vec<Alarm> {
+        self.keeper.alarms()
     }
 
     /// What the last view says of the cluster. What is read more often than it, of links and of ports, replaces what it says
     /// of them.
     pub(crate) fn said_now(&self, views: &BTreeMap<HostName, HeadView>) -> Vec<Said> {
-        let newer = [
-            Sign::LinkDown,
-            Sign::LinkLossy,
-            Sign::LinkSingle,
-            Sign::NoCarrier,
-        ];
         let rest = self.said.iter();
-        let rest = rest.filter(|said| !newer.contains(&said.mark.sign));
+        let rest = rest.filter(|said| !NEWER.contains(&said.mark.sign));
         let member = |name: &HostName| self.members.get(name) == Some(&NodeCondition::Online);
         let links = links_said(&self.file, views, &member);
         rest.cloned().chain(links).collect()

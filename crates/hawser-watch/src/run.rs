@@ -1,5 +1,6 @@
 //! A watch that stays on a head: asks it each second, judges, and shows what stands.
 
+use std::collections::BTreeSet;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::thread;
 use std::time::Duration;
@@ -10,16 +11,19 @@ use hawser_cluster::live::{JUDGE_PATIENTLY, Judged, StatusFacts, judged, observe
 use hawser_host::{Clock, Host, HostError, Hosts};
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::host::CertificateFacts;
+use hawser_model::kept_alarms::KeptAlarms;
 use hawser_model::names::HostName;
+use hawser_model::output::watch::Alarm;
 
 use crate::changes::{Change, Changes};
+use crate::judge::Key;
 use crate::keeping::Keeping;
 use crate::metrics::Health;
 use crate::probes::probe;
 use crate::recorder::Recorder;
 use crate::resident::Resident;
 use crate::shown::Shown;
-use crate::tell::Counts;
+use crate::tell::{Told, Waiting};
 
 /// From one reading to the next.
 pub const EVERY: Duration = Duration::from_secs(1);
@@ -45,6 +49,11 @@ pub struct Watch {
     health: Health,
     shown: Shown,
     changes: Changes,
+    /// The messages that people have not got yet.
+    waiting: Waiting,
+    /// The alarms of which others tell, and those of the watch before this one, until they are asked for.
+    left: BTreeSet<Key>,
+    left_before: Option<BTreeSet<Key>>,
     /// Whether a view of the cluster has come yet, or why not.
     problem: Option<String>,
     /// The head's logs may tell of something new.
@@ -63,6 +72,9 @@ impl Watch {
             keeping: None,
             health: Health::default(),
             changes: Changes::default(),
+            waiting: Waiting::default(),
+            left: BTreeSet::new(),
+            left_before: None,
             problem: None,
             news: true,
         }
@@ -79,6 +91,7 @@ impl Watch {
         let now = clock.now();
         let time_of_day = clock.time_of_day().0 / 1_000_000;
         self.health.readings += 1;
+        self.resume(host, now, time_of_day);
         let pulse = host.ask(&self.resident.next());
         let Some(pulse) = self.answered(pulse) else {
             return Vec::new();
@@ -129,6 +142,28 @@ impl Watch {
         self.changes.take(&self.shown)
     }
 
+    /// Goes on from what the watch before this one left, and keeps the same for the one after it. What the last reading showed has
+    /// been told by now: one that ends between the two tells it twice.
+    fn resume(&mut self, host: &mut dyn Host, now: Duration, time_of_day: u64) {
+        let Some(keeping) = &mut self.keeping else {
+            return;
+        };
+        if let Some(found) = keeping.open(host, now) {
+            self.resident.resume(now, time_of_day, found.standing);
+            self.changes.resume(found.told);
+            self.left = found.left.iter().map(Alarm::key).collect();
+            self.left_before = Some(self.left.clone());
+        }
+        let told = self.changes.told(&self.waiting);
+        let left = told.iter().filter(|alarm| self.left.contains(&alarm.key()));
+        let alarms = KeptAlarms {
+            standing: self.resident.alarms(),
+            left: left.cloned().collect(),
+            told,
+        };
+        keeping.alarms(host, now, alarms);
+    }
+
     /// Takes the certificates by which it is listened for other machines.
     pub fn certificates(&mut self, certificates: &[CertificateFacts]) {
         self.resident.certificates(certificates);
@@ -157,8 +192,15 @@ impl Watch {
     }
 
     /// Takes what became of messages to people.
-    pub fn told(&mut self, counts: Counts) {
-        self.health.told = Some(counts);
+    pub fn told(&mut self, told: Told) {
+        self.health.told = Some(told.counts);
+        self.waiting = told.waiting;
+        self.left = told.left;
+    }
+
+    /// Of which alarms the watch before this one left it to others to tell, once that is known.
+    pub fn left(&mut self) -> Option<BTreeSet<Key>> {
+        self.left_before.take()
     }
 
     /// What is shown now.

@@ -1,6 +1,6 @@
 //! Messages to people: what began and what ended, as the JSON of an Alertmanager's webhook, for a [`Receiver`]. What cannot be delivered waits, is tried again ever more seldom, and is counted when too much waits.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -12,6 +12,7 @@ use hawser_model::output::watch::Alarm;
 use serde_json::{Value, json};
 
 use crate::changes::Change;
+use crate::judge::Key;
 use crate::locked::locked;
 use crate::receiver::Receiver;
 
@@ -103,10 +104,62 @@ pub fn test_alarm(time_of_day: u64) -> Alarm {
     }
 }
 
+/// A message about a change.
+#[derive(Clone, Debug)]
+struct Letter {
+    message: Value,
+    about: Key,
+    began: bool,
+}
+
+/// How many messages wait of the beginning and of the end of each alarm.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Waiting {
+    /// Of its beginning.
+    pub began: BTreeMap<Key, u32>,
+    /// Of its end.
+    pub ended: BTreeMap<Key, u32>,
+}
+
+impl Waiting {
+    fn of(&mut self, began: bool) -> &mut BTreeMap<Key, u32> {
+        match began {
+            true => &mut self.began,
+            false => &mut self.ended,
+        }
+    }
+
+    fn put(&mut self, letter: &Letter) {
+        *self
+            .of(letter.began)
+            .entry(letter.about.clone())
+            .or_default() += 1;
+    }
+
+    fn take(&mut self, letter: &Letter) {
+        let all = self.of(letter.began);
+        if let Some(count) = all.get_mut(&letter.about) {
+            *count = count.saturating_sub(1);
+        }
+        all.retain(|_, count| *count > 0);
+    }
+}
+
+/// What became of messages.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// How many.
+    pub counts: Counts,
+    /// Those that wait.
+    pub waiting: Waiting,
+    /// The alarms of which the watch of another head tells.
+    pub left: BTreeSet<Key>,
+}
+
 /// What waits to be delivered, in its order. Pure.
-#[derive(Debug, Default)]
-pub struct Outbox {
-    waiting: VecDeque<Value>,
+#[derive(Debug)]
+pub struct Outbox<T> {
+    waiting: VecDeque<T>,
     failures: u32,
     next: Duration,
     counts: Counts,
@@ -123,18 +176,31 @@ pub struct Counts {
     pub lost: u64,
 }
 
-impl Outbox {
+impl<T> Default for Outbox<T> {
+    fn default() -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            failures: 0,
+            next: Duration::ZERO,
+            counts: Counts::default(),
+        }
+    }
+}
+
+impl<T> Outbox<T> {
     /// One more waits; the oldest is given up when there is no room.
-    pub fn put(&mut self, message: Value) {
+    pub fn put(&mut self, message: T) -> Option<T> {
+        let mut lost = None;
         if self.waiting.len() >= WAITING {
-            self.waiting.pop_front();
+            lost = self.waiting.pop_front();
             self.counts.lost += 1;
         }
         self.waiting.push_back(message);
+        lost
     }
 
     /// What is to be delivered now.
-    pub fn due(&self, now: Duration) -> Option<&Value> {
+    pub fn due(&self, now: Duration) -> Option<&T> {
         self.waiting.front().filter(|_| now >= self.next)
     }
 
@@ -144,20 +210,21 @@ impl Outbox {
         front.map(|_| self.next.saturating_sub(now))
     }
 
-    /// Takes what became of the message that was due.
-    pub fn went(&mut self, now: Duration, well: bool) {
+    /// Takes what became of the message that was due, which is given back if it is delivered.
+    pub fn went(&mut self, now: Duration, well: bool) -> Option<T> {
         match well {
             true => {
-                self.waiting.pop_front();
                 self.counts.sent += 1;
                 self.failures = 0;
                 self.next = now;
+                self.waiting.pop_front()
             }
             false => {
                 self.counts.failed += 1;
                 let longer = FIRST.saturating_mul(1 << self.failures.min(10));
                 self.failures += 1;
                 self.next = now + longer.min(LONGEST);
+                None
             }
         }
     }
@@ -171,8 +238,8 @@ impl Outbox {
 /// Delivers on a thread of its own, so that no reading waits for it.
 #[derive(Clone)]
 pub struct Teller {
-    send: Sender<Value>,
-    counts: Arc<Mutex<Counts>>,
+    send: Sender<Letter>,
+    told: Arc<Mutex<Told>>,
 }
 
 impl Teller {
@@ -182,50 +249,63 @@ impl Teller {
     /// There is no thread to be had.
     pub fn start(to: Receiver, clock: Clock) -> Result<Self, std::io::Error> {
         let (send, receive) = channel();
-        let counts = Arc::<Mutex<Counts>>::default();
-        let shown = Arc::clone(&counts);
+        let told = Arc::<Mutex<Told>>::default();
+        let shown = Arc::clone(&told);
         let work = move || deliver_all(&to, &clock, &receive, &shown);
         thread::Builder::new().name("tell".into()).spawn(work)?;
-        Ok(Self { send, counts })
+        Ok(Self { send, told })
     }
 
-    /// Delivers this as soon as that is possible.
-    pub fn tell(&self, message: Value) {
+    /// Delivers the message about this change as soon as that is possible.
+    pub fn tell(&self, change: &Change, message: Value) {
+        let (began, alarm) = match change {
+            Change::Began(alarm) => (true, alarm),
+            Change::Ended(alarm) => (false, alarm),
+        };
+        let letter = Letter {
+            message,
+            about: (alarm.code.clone(), alarm.place.clone()),
+            began,
+        };
+        locked(&self.told).waiting.put(&letter);
         // The other end lasts as long as the process.
-        let _lasts = self.send.send(message);
+        let _lasts = self.send.send(letter);
     }
 
     /// What became of messages so far.
-    pub fn counts(&self) -> Counts {
-        *locked(&self.counts)
+    pub fn told(&self) -> Told {
+        locked(&self.told).clone()
     }
 }
 
 fn deliver_all(
     to: &Receiver,
     clock: &Clock,
-    receive: &mpsc::Receiver<Value>,
-    shown: &Mutex<Counts>,
+    receive: &mpsc::Receiver<Letter>,
+    shown: &Mutex<Told>,
 ) {
     let mut outbox = Outbox::default();
     loop {
+        let mut gone = Vec::new();
         let came = match outbox.wait(clock.now()) {
             Some(wait) => receive.recv_timeout(wait),
             None => receive.recv().map_err(|_| RecvTimeoutError::Disconnected),
         };
         match came {
-            Ok(message) => outbox.put(message),
+            Ok(letter) => gone.extend(outbox.put(letter)),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
-        while let Ok(message) = receive.try_recv() {
-            outbox.put(message);
+        while let Ok(letter) = receive.try_recv() {
+            gone.extend(outbox.put(letter));
         }
-        if let Some(message) = outbox.due(clock.now()) {
-            let well = to.deliver(message).is_ok();
-            outbox.went(clock.now(), well);
+        if let Some(letter) = outbox.due(clock.now()) {
+            let well = to.deliver(&letter.message).is_ok();
+            gone.extend(outbox.went(clock.now(), well));
         }
-        *locked(shown) = outbox.counts();
+        let mut shown = locked(shown);
+        shown.counts = outbox.counts();
+        gone.iter().for_each(|letter| shown.waiting.take(letter));
     }
 }
 

@@ -11,6 +11,7 @@ use hawser_model::output::watch::Alarm;
 
 use crate::changes::Change;
 use crate::judge::Key;
+use crate::tell::Waiting;
 
 /// A head that is earlier in the file has so long to see a trouble: it is asked each 2 s while something is wrong.
 pub const WAITS: Duration = Duration::from_secs(6);
@@ -32,6 +33,23 @@ pub struct Turns {
 }
 
 impl Turns {
+    /// Goes on from what the watch before this one left to others.
+    pub fn resume(&mut self, left: BTreeSet<Key>) {
+        self.left_to_others.extend(left);
+    }
+
+    /// Those that others tell of.
+    pub fn left(&self) -> &BTreeSet<Key> {
+        &self.left_to_others
+    }
+
+    /// Adds those of which nobody has told yet.
+    pub fn untold(&self, waiting: &mut Waiting) {
+        for key in self.waiting.keys() {
+            *waiting.began.entry(key.clone()).or_default() += 1;
+        }
+    }
+
     /// Takes what began and ended here; gives what this watch is to tell now.
     pub fn take(&mut self, now: Duration, changes: &[Change], seen: &Seen) -> Vec<Change> {
         let mut told = Vec::new();
@@ -144,6 +162,23 @@ mod tests {
         );
         turns.take(at(30), &[began.clone()], &seen(&[]));
         assert_eq!(turns.take(at(31), &[], &Seen::default()), [began]);
+    }
+
+    #[test]
+    fn a_watch_that_starts_again_knows_what_it_left_to_others() {
+        let mut before = Turns::default();
+        let (began, ended) = (Change::Began(alarm("a")), Change::Ended(alarm("a")));
+        before.take(at(0), &[began], &seen(&[]));
+        let mut untold = Waiting::default();
+        before.untold(&mut untold);
+        assert!(untold.began.contains_key(&alarm("a").key()));
+        before.take(at(2), &[], &seen(&["a"]));
+        let mut turns = Turns::default();
+        turns.resume(before.left().clone());
+        assert_eq!(turns.take(at(9), &[ended.clone()], &seen(&[])), []);
+        turns.resume(before.left().clone());
+        let alone = Seen::default();
+        assert_eq!(turns.take(at(9), &[ended.clone()], &alone), [ended]);
     }
 
     #[test]

@@ -57,6 +57,7 @@ fn kept_by<L: Look>(seconds: u64, full: Range<u64>, look: impl Fn(&Clock) -> L) 
         full,
         damages: 0..0,
         kept: kept.clone(),
+        alarms: Arc::default(),
     };
     let mut host = Simulated::new("head1".into(), head, QUESTIONS, &wire);
     let mut watch = Watch::new(file(), "head1".into()).keeping(Keeping::new(LIMIT, Vec::new()));
@@ -93,11 +94,12 @@ fn a_full_disk_is_said_once_and_the_watch_goes_on() {
         kept,
     } = kept(120, 50..80);
     assert_eq!(began, [30, 60]);
-    let [(50, full), (80, again)] = said.as_slice() else {
+    let [(50, full), (61, alarms), (80, again)] = said.as_slice() else {
         panic!("{said:?}");
     };
     assert!(full.contains("readings are not kept: "), "{full}");
     assert!(full.contains("No space left on device"), "{full}");
+    assert!(alarms.contains("alarms are not kept"), "{alarms}");
     assert_eq!(again, "readings are kept again; 30 were not");
     let (shown, health) = watch.shown();
     let counts = KeptCounts {

@@ -43,6 +43,7 @@ fn head(wire: &Wire, cuts: &[(u64, u64)], carrier: bool) -> Head {
         full: 0..0,
         damages: 0..0,
         kept: Arc::default(),
+        alarms: Arc::default(),
     }
 }
 

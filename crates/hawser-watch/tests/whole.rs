@@ -41,6 +41,7 @@ impl Heads {
                 carrier: true,
                 full: 0..0,
                 damages: 0..0,
+                alarms: Arc::default(),
                 kept: Arc::default(),
             };
             Simulated::new(name.into(), head, QUESTIONS, &wire)

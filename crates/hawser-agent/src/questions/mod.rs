@@ -16,6 +16,7 @@ mod full_size;
 mod hardware;
 mod hello;
 mod journal;
+mod kept_alarms;
 mod knob;
 mod multicast;
 mod own_address;
@@ -54,6 +55,7 @@ pub use full_size::ProbeFullSize;
 pub use hardware::ReadHardware;
 pub use hello::{AnnounceHello, HearHellos, ListenHello};
 pub use journal::{KeepChange, ReadChanges, UndoChange};
+pub use kept_alarms::KeepAlarms;
 pub use knob::{ReadKnob, TryKnob, TurnKnob};
 pub use multicast::{HearMulticast, ListenMulticast};
 pub use own_address::AskForOwn;
@@ -80,6 +82,7 @@ hawser_host::questions! {
     ReadPulse,
     OpenReadings,
     KeepReading,
+    KeepAlarms,
     ReadReadings,
     ReadHeartbeats,
     ReadCorosync,

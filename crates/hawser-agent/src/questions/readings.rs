@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use hawser_host::{Answers, Ask, Declined, Size, Stop};
 use hawser_model::drill::Moment;
+use hawser_model::kept_alarms::FoundAlarms;
 use hawser_model::readings::{KeptReadings, Reading};
 use serde::{Deserialize, Serialize};
 
 use crate::node::Node;
 use crate::readings::{self, RingError, Writer};
 
-/// Opens the ring, to write it: for the watch that stays on this head.
+/// Opens the ring, to write it: for the watch that stays on this head. Answered is what the watch before it kept beside it.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct OpenReadings {
     /// Bytes that it may have.
@@ -20,16 +21,18 @@ pub struct OpenReadings {
 }
 
 impl Ask for OpenReadings {
-    type Answer = ();
+    type Answer = FoundAlarms;
     const NAME: &'static str = "open the ring of readings";
+    /// With all alarms that a watch may have.
+    const SIZE: Size = Size::Large;
 }
 
 impl Answers<Node> for OpenReadings {
-    fn answer(self, node: &mut Node, _: &Stop) -> Result<(), Declined> {
+    fn answer(self, node: &mut Node, _: &Stop) -> Result<FoundAlarms, Declined> {
         let opens = node.readings.take_if(|writer| writer.opens());
         let mut writer = opens.map_or_else(|| Writer::start(self.limit, self.pools), Ok)?;
         let outcome = writer.open();
-        if let Ok(()) | Err(RingError::Hangs) = outcome {
+        if let Ok(_) | Err(RingError::Hangs) = outcome {
             node.readings = Some(writer);
         }
         Ok(outcome?)

@@ -5,6 +5,7 @@
 //! itself. The newest 24 hours of readings are kept whole; older parts are thinned, then removed, so that all together
 //! stay below a limit ([`bounds`]). Age is counted in readings, not by the clock, which may be stepped.
 
+mod alarms;
 mod bounds;
 mod line;
 mod local;
@@ -21,6 +22,7 @@ use std::path::{Path, PathBuf};
 
 use hawser_files::{Expected, FileError, Folder};
 use hawser_model::drill::Moment;
+use hawser_model::kept_alarms::{FoundAlarms, KeptAlarms};
 use hawser_model::readings::{AllNoted, KeptReadings, Reading};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
@@ -160,6 +162,16 @@ impl RingOfReadings {
         let path = self.folder.path().join(name(open.number, false));
         open.write(&line).map_err(FileError::io("write", path))?;
         Ok(())
+    }
+
+    /// What the watch before this one kept.
+    fn alarms(&self) -> FoundAlarms {
+        alarms::read(&self.folder)
+    }
+
+    /// Keeps the alarms of this one.
+    fn keep_alarms(&self, alarms: &KeptAlarms) -> Result<(), RingError> {
+        Ok(alarms::keep(&self.folder, alarms)?)
     }
 
     /// Begins a new part, and makes room for it.

@@ -7,6 +7,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use hawser_files::FileError;
+use hawser_model::kept_alarms::{FoundAlarms, KeptAlarms};
 use hawser_model::readings::{AllNoted, Reading};
 
 use super::{FOLDER, RingError, RingOfReadings};
@@ -17,11 +18,21 @@ const LIMIT: Duration = Duration::from_secs(1);
 /// And for the opening, for which the whole ring is read.
 const OPENING: Duration = Duration::from_secs(20);
 
+/// What is written.
+#[derive(Debug)]
+enum Work {
+    Reading(Reading),
+    Alarms(KeptAlarms),
+}
+
+/// What became of it; of the opening, what was found.
+type Done = Result<Option<FoundAlarms>, RingError>;
+
 /// Who writes a ring, on a thread of its own.
 #[derive(Debug)]
 pub(crate) struct Writer {
-    to: Option<SyncSender<Reading>>,
-    from: Receiver<Result<(), RingError>>,
+    to: Option<SyncSender<Work>>,
+    from: Receiver<Done>,
     thread: Option<JoinHandle<()>>,
     limit: Duration,
     known: AllNoted,
@@ -40,31 +51,36 @@ impl Writer {
     pub(crate) fn start(bytes: u64, pools: Vec<String>) -> Result<Self, RingError> {
         Self::of(LIMIT, move || {
             let mut ring = RingOfReadings::open(bytes, &pools)?;
-            Ok(move |reading: &Reading| ring.keep(reading))
+            let found = ring.alarms();
+            let keep = move |work: &Work| match work {
+                Work::Reading(reading) => ring.keep(reading),
+                Work::Alarms(alarms) => ring.keep_alarms(alarms),
+            };
+            Ok((keep, found))
         })
     }
 
     fn of<K>(
         limit: Duration,
-        open: impl FnOnce() -> Result<K, RingError> + Send + 'static,
+        open: impl FnOnce() -> Result<(K, FoundAlarms), RingError> + Send + 'static,
     ) -> Result<Self, RingError>
     where
-        K: FnMut(&Reading) -> Result<(), RingError>,
+        K: FnMut(&Work) -> Result<(), RingError>,
     {
-        let (to, readings) = sync_channel::<Reading>(1);
+        let (to, all) = sync_channel::<Work>(1);
         let (answer, from) = channel();
         let work = move || {
-            let mut keep = match open() {
-                Ok(keep) => keep,
+            let (mut keep, found) = match open() {
+                Ok(open) => open,
                 Err(e) => {
                     let _nobody_waits = answer.send(Err(e));
                     return;
                 }
             };
-            let mut outcome = Ok(());
+            let mut outcome = Ok(Some(found));
             while answer.send(outcome).is_ok() {
-                match readings.recv() {
-                    Ok(reading) => outcome = keep(&reading),
+                match all.recv() {
+                    Ok(work) => outcome = keep(&work).map(|()| None),
                     Err(_) => return,
                 }
             }
@@ -87,14 +103,14 @@ impl Writer {
         !self.opened
     }
 
-    /// Waits until it is open.
+    /// Waits until it is open: what the watch before this one kept.
     ///
     /// # Errors
     /// It cannot be, or the disk does not answer: then it can be waited for again.
-    pub(crate) fn open(&mut self) -> Result<(), RingError> {
-        self.wait(OPENING)?;
+    pub(crate) fn open(&mut self) -> Result<FoundAlarms, RingError> {
+        let found = self.wait(OPENING)?;
         self.opened = true;
-        Ok(())
+        Ok(found.unwrap_or_default())
     }
 
     /// Keeps a reading. It is on the disk when this returns.
@@ -103,16 +119,9 @@ impl Writer {
     /// The disk does not take it, or has not taken the one before. The next one that it takes tells all that is known by then.
     pub(crate) fn keep(&mut self, reading: Reading) -> Result<(), RingError> {
         reading.apply(&mut self.known);
-        if self.awaits {
-            match self.from.try_recv() {
-                // What became of that one was said when it was late.
-                Ok(_late) => self.awaits = false,
-                Err(TryRecvError::Empty) => {
-                    self.missed = true;
-                    return Err(RingError::Hangs);
-                }
-                Err(TryRecvError::Disconnected) => return Err(RingError::Closed),
-            }
+        if let Err(e) = self.ready() {
+            self.missed = true;
+            return Err(e);
         }
         let reading = match std::mem::take(&mut self.missed) {
             false => reading,
@@ -121,13 +130,39 @@ impl Writer {
                 ..Reading::whole(reading.at, &self.known)
             },
         };
-        let to = self.to.as_ref().ok_or(RingError::Closed)?;
-        to.send(reading).map_err(|_| RingError::Closed)?;
-        self.awaits = true;
-        self.wait(self.limit)
+        self.write(Work::Reading(reading))
     }
 
-    fn wait(&mut self, limit: Duration) -> Result<(), RingError> {
+    /// Keeps the alarms of this watch. They are on the disk when this returns.
+    ///
+    /// # Errors
+    /// The disk does not take them, or has not taken what came before.
+    pub(crate) fn keep_alarms(&mut self, alarms: KeptAlarms) -> Result<(), RingError> {
+        self.ready()?;
+        self.write(Work::Alarms(alarms))
+    }
+
+    /// Whether the disk has said what became of the last one.
+    fn ready(&mut self) -> Result<(), RingError> {
+        if self.awaits {
+            match self.from.try_recv() {
+                // What became of that one was said when it was late.
+                Ok(_late) => self.awaits = false,
+                Err(TryRecvError::Empty) => return Err(RingError::Hangs),
+                Err(TryRecvError::Disconnected) => return Err(RingError::Closed),
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, work: Work) -> Result<(), RingError> {
+        let to = self.to.as_ref().ok_or(RingError::Closed)?;
+        to.send(work).map_err(|_| RingError::Closed)?;
+        self.awaits = true;
+        self.wait(self.limit).map(|_found| ())
+    }
+
+    fn wait(&mut self, limit: Duration) -> Done {
         let outcome = self.from.recv_timeout(limit);
         self.awaits = matches!(outcome, Err(RecvTimeoutError::Timeout));
         match outcome {
@@ -172,11 +207,14 @@ mod tests {
         let disk = Arc::clone(&kept);
         let short = Duration::from_millis(10);
         let mut writer = Writer::of(short, || {
-            Ok(move |reading: &Reading| {
+            let keep = move |work: &Work| {
                 let _ended = goes.recv();
-                disk.lock().unwrap().push(reading.clone());
+                if let Work::Reading(reading) = work {
+                    disk.lock().unwrap().push(reading.clone());
+                }
                 Ok(())
-            })
+            };
+            Ok((keep, FoundAlarms::default()))
         })
         .unwrap();
         writer.open().unwrap();
@@ -188,6 +226,8 @@ mod tests {
             let late = writer.keep(reading(at, now));
             assert!(matches!(late, Err(RingError::Hangs)));
         }
+        let late = writer.keep_alarms(KeptAlarms::default());
+        assert!(matches!(late, Err(RingError::Hangs)));
         drop(go);
         while writer.keep(reading(4, Noted::Corosync(false))).is_err() {}
         let all = [
@@ -205,8 +245,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_opened_says_why() {
-        let failed =
-            || Err::<fn(&Reading) -> Result<(), RingError>, _>(RingError::Taken("/r".into()));
+        type Keep = fn(&Work) -> Result<(), RingError>;
+        let failed = || Err::<(Keep, FoundAlarms), _>(RingError::Taken("/r".into()));
         let mut writer = Writer::of(LIMIT, failed).unwrap();
         assert!(matches!(writer.open(), Err(RingError::Taken(_))));
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::{Arc, LazyLock, Mutex};
 
 use hawser_agent::questions::{
-    KeepReading, OpenReadings, Pulse, ReadHeartbeats, ReadPulse, ReadStanding, Standing,
+    KeepAlarms, KeepReading, OpenReadings, Pulse, ReadHeartbeats, ReadPulse, ReadStanding, Standing,
 };
 use hawser_cluster::host::HeadView;
 use hawser_cluster::host::drill::LogTexts;
@@ -16,6 +16,7 @@ use hawser_host::{Clock, Declined};
 use hawser_model::cluster_file::{ClusterFile, parse_complete};
 use hawser_model::counters::Counters;
 use hawser_model::host::{HostWindow, Interface};
+use hawser_model::kept_alarms::{FoundAlarms, KeptAlarms};
 use hawser_model::output::cluster::{ClusterStatus, NodeCondition, NodeStatus, ServiceState};
 use hawser_model::readings::Reading;
 use hawser_model::units::Nanos;
@@ -35,6 +36,8 @@ pub struct Head {
     pub damages: Range<u64>,
     /// What it took.
     pub kept: Arc<Mutex<Vec<Reading>>>,
+    /// The alarms that it keeps, and how often it was given some.
+    pub alarms: Arc<Mutex<(KeptAlarms, u64)>>,
 }
 
 /// So many seconds after the cable, Corosync takes the link for down, or up.
@@ -123,7 +126,18 @@ hawser_host::answers! {
             ..Standing::default()
         }
     };
-    OpenReadings: |_, head| head.room()?;
+    OpenReadings: |_, head| {
+        head.room()?;
+        FoundAlarms {
+            alarms: head.alarms.lock().unwrap().0.clone(),
+            problem: None,
+        }
+    };
+    KeepAlarms: |ask, head| {
+        head.room()?;
+        let mut there = head.alarms.lock().unwrap();
+        *there = (ask.alarms, there.1 + 1);
+    };
     KeepReading: |ask, head| {
         head.room()?;
         head.kept.lock().unwrap().push(ask.reading);

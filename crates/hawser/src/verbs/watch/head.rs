@@ -105,8 +105,11 @@ pub fn stay(
         for words in watch.said().into_iter().chain(trouble.said()) {
             output::complain!("{words}");
         }
-        if let Some(counts) = voice.say(&changes, watch.problem()) {
-            watch.told(counts);
+        if let Some(left) = watch.left() {
+            voice.resume(left);
+        }
+        if let Some(told) = voice.say(&changes, watch.problem()) {
+            watch.told(told);
         }
         board.post(&watch);
         if watch.news() {

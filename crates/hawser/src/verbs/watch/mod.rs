@@ -3,6 +3,7 @@
 mod head;
 mod whole;
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -18,9 +19,10 @@ use hawser_model::output::watch::{Alarm, WatchReading};
 use hawser_model::toml_file::line_and_column;
 use hawser_watch::board::Board;
 use hawser_watch::changes::Change;
+use hawser_watch::judge::Key;
 use hawser_watch::receiver::Receiver;
 use hawser_watch::serve::serve;
-use hawser_watch::tell::{Counts, Teller, Whose, message, test_alarm};
+use hawser_watch::tell::{Teller, Told, Whose, message, test_alarm};
 use hawser_watch::turns::Turns;
 use hawser_watch::web::Doors;
 use hawser_watch::{Asked, ask, group, keeper, reading, sightings};
@@ -221,7 +223,7 @@ impl Voice {
     }
 
     /// Says what began and ended, and why the cluster could not be looked at if that is new. Gives what became of messages.
-    fn say(&mut self, changes: &[Change], problem: Option<&str>) -> Option<Counts> {
+    fn say(&mut self, changes: &[Change], problem: Option<&str>) -> Option<Told> {
         for change in changes {
             output::print(&(render::watch::change(change) + "\n"));
         }
@@ -230,7 +232,7 @@ impl Voice {
                 .turns
                 .take(self.clock.now(), changes, &self.board.seen());
             for change in told {
-                teller.tell(message(&change, &self.whose, now()));
+                teller.tell(&change, message(&change, &self.whose, now()));
             }
         }
         for words in self.doors.said() {
@@ -242,7 +244,15 @@ impl Voice {
                 output::complain!("no view of the cluster: {why}");
             }
         }
-        self.teller.as_ref().map(Teller::counts)
+        let mut told = self.teller.as_ref().map(Teller::told)?;
+        self.turns.untold(&mut told.waiting);
+        told.left = self.turns.left().clone();
+        Some(told)
+    }
+
+    /// Goes on from what the watch before this one left to others.
+    fn resume(&mut self, left: BTreeSet<Key>) {
+        self.turns.resume(left);
     }
 }
 

@@ -38,7 +38,8 @@ pub fn stay(args: &Args, cluster: Cluster, whose: &Whose) -> miette::Result<Exit
         let begun = clock.now();
         let (shown, incidents, problem) = readers.shown();
         health.readings += 1;
-        health.told = voice.say(&changes.take(&shown), problem.as_deref());
+        let told = voice.say(&changes.take(&shown), problem.as_deref());
+        health.told = told.map(|told| told.counts);
         board.show(shown, health, problem.as_deref());
         if known.as_ref() != Some(&incidents) {
             board.incidents(incidents.clone());

@@ -24,17 +24,21 @@ pub(super) fn error(object: &'static str, error: impl Error) -> KernelError {
     KernelError::Ebpf { object, what }
 }
 
-/// Creates an object's maps and prepares its programs for the running kernel.
+/// Creates an object's maps, these with so many entries, and prepares its programs for the running kernel.
 pub(super) fn load(
     object: &'static str,
     bytes: &[u8],
     globals: &[(&'static str, u32)],
+    entries: &[(&'static str, u32)],
 ) -> Result<Ebpf, KernelError> {
     let magic = u64::from_ne_bytes(PROBE_MAGIC);
     let mut loader = EbpfLoader::new();
     loader.set_global("probe_magic", &magic, true);
     for (name, value) in globals {
         loader.set_global(name, value, true);
+    }
+    for (map, entries) in entries {
+        loader.set_max_entries(map, *entries);
     }
     let loaded = loader.load(bytes).map_err(|e| error(object, e));
     sys::give_back_memory();

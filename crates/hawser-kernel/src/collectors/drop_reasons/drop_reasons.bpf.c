@@ -75,11 +75,15 @@ struct drop_key {
 	u32 reason;
 	u32 ifindex;
 	u32 slot;
-	u16 role;
-	u16 scope;
+	u8 role;
+	u8 scope;
+	u16 epoch;
 };
 
-/* Entries are made beforehand: an allocation has no place where a packet is being freed. */
+/*
+ * Entries are made beforehand: an allocation has no place where a packet is being freed. Whoever reads them begins another
+ * epoch before they are all in use, and takes away those of the last one when nobody counts in them any more.
+ */
 struct {
 	map_uint(type, BPF_MAP_TYPE_PERCPU_HASH);
 	map_uint(max_entries, 1024);
@@ -87,10 +91,10 @@ struct {
 	map_type(value, u64);
 } drops SEC(".maps");
 
-/* 0: whether a window is open. 1: packets for which there was no entry left. */
+/* 0: whether a window is open. 1: packets for which there was no entry left. 2: the epoch. */
 struct {
 	map_uint(type, BPF_MAP_TYPE_ARRAY);
-	map_uint(max_entries, 2);
+	map_uint(max_entries, 3);
 	map_type(key, u32);
 	map_type(value, u64);
 } state SEC(".maps");
@@ -213,12 +217,14 @@ inlined int dropped(struct sk_buff *skb, u64 location, u32 reason, struct sock *
 	struct sock *sock = 0;
 	struct packet packet = {};
 	struct match match;
-	u32 open = 0, namespace, device_namespace;
+	u32 open = 0, epoch = 2, namespace, device_namespace;
 	int ifindex = 0;
 	u64 *window = bpf_map_lookup_elem(&state, &open);
+	u64 *now = bpf_map_lookup_elem(&state, &epoch);
 
-	if (!window || !*window)
+	if (!window || !*window || !now)
 		return 0;
+	key.epoch = *now;
 
 	/* The receiving socket is sure, the device nearly, the sending socket is the last word. */
 	read(device, skb->dev);

@@ -17,6 +17,7 @@ use nix::net::if_::if_indextoname;
 use super::Seen;
 use super::names::Names;
 use super::symbols::Symbols;
+use super::totals::Totals;
 use crate::KernelError;
 use crate::collectors::ebpf;
 use crate::collectors::flows::{FlowMap, Role, Watched};
@@ -33,6 +34,10 @@ type Key = [u8; 24];
 /// Places in the map `state`.
 const WINDOW: u32 = 0;
 const MISSED: u32 = 1;
+const EPOCH: u32 = 2;
+
+/// Entries of the map `drops`.
+const ROOM: u32 = 1024;
 
 /// Of which drops the function is named: to look for a new one takes some 50 ms.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -55,6 +60,12 @@ pub(crate) struct Events {
     /// renamed or gone.
     interfaces: BTreeMap<u32, InterfaceName>,
     watched: Vec<FlowId>,
+    /// Entries of the map.
+    room: usize,
+    /// Which of them are counted in.
+    epoch: u16,
+    /// What was counted in those that are gone.
+    totals: Totals,
     /// Events that met the program already running on their CPU, up to the window's start.
     nested: u64,
     program: &'static str,
@@ -64,8 +75,13 @@ pub(crate) struct Events {
 
 impl Events {
     pub(crate) fn start(functions: Functions) -> Result<Self, KernelError> {
+        Self::start_with(functions, ROOM)
+    }
+
+    fn start_with(functions: Functions, room: u32) -> Result<Self, KernelError> {
         let names = Names::read()?;
-        let mut ebpf = ebpf::load("drop_reasons", OBJECT, &[("this_namespace", namespace()?)])?;
+        let globals = [("this_namespace", namespace()?)];
+        let mut ebpf = ebpf::load("drop_reasons", OBJECT, &globals, &[("drops", room)])?;
         let program = attach(&mut ebpf)?;
         let flows: HashMap<_, _, _> = ebpf::map(&mut ebpf, "flows")?;
         Ok(Self {
@@ -77,6 +93,9 @@ impl Events {
             functions,
             interfaces: BTreeMap::new(),
             watched: Vec::new(),
+            room: room as usize,
+            epoch: 0,
+            totals: Totals::default(),
             nested: 0,
             program,
             ebpf,
@@ -101,15 +120,15 @@ impl Events {
         for entry in self.drops.iter() {
             let (key, values) = entry.map_err(|e| ebpf::error("drops", e))?;
             let [packets] = ebpf::sum(&values);
-            counted.push((Entry::decode(&key), packets));
+            counted.push((key, Entry::decode(&key), packets));
         }
-        let named = counted.iter().map(|(entry, _)| entry);
+        let named = counted.iter().map(|(_, entry, _)| entry);
         let named = named.filter(|entry| {
             let reason = || self.names.of(entry.reason);
             self.functions == Functions::All || reason().is_some_and(|it| is_vague(&it))
         });
         self.symbols.find(named.map(|entry| entry.location));
-        let numbers = counted.iter().map(|(entry, _)| entry.ifindex);
+        let numbers = counted.iter().map(|(_, entry, _)| entry.ifindex);
         for number in numbers.filter(|number| *number != 0) {
             if let btree_map::Entry::Vacant(place) = self.interfaces.entry(number) {
                 // One that is gone already has no name.
@@ -118,17 +137,27 @@ impl Events {
                 }
             }
         }
-        let mut drops: Vec<DropRecord> = Vec::new();
-        for (entry, packets) in counted {
-            let Some(record) = self.record(&entry, packets) else {
+        let mut live = Vec::new();
+        for (key, entry, packets) in &counted {
+            let record = self.record(entry, *packets);
+            if entry.epoch == self.epoch {
+                live.extend(record);
                 continue;
-            };
-            // One function may drop in several places for the same reason.
-            match drops.iter_mut().find(|other| other.is_kind_of(&record)) {
-                Some(other) => other.packets += record.packets,
-                None => drops.push(record),
             }
+            // Its epoch ended before the last reading: nobody has been counting in it since.
+            self.totals.add(record);
+            self.drops
+                .remove(key)
+                .map_err(|e| ebpf::error("drops", e))?;
         }
+        // One function may drop in several places for the same reason.
+        let mut drops = self.totals.with(live);
+        self.keep_room(
+            &counted
+                .into_iter()
+                .map(|(_, entry, _)| entry)
+                .collect::<Vec<_>>(),
+        )?;
         drops.sort_by(|a, b| b.packets.cmp(&a.packets).then(a.reason.cmp(&b.reason)));
         let missed = self
             .state
@@ -139,6 +168,20 @@ impl Events {
             missed: missed + self.nested().saturating_sub(self.nested),
             ..Seen::default()
         })
+    }
+
+    /// Begins another epoch before the map is full. A program that was just then counting may do so in the old one for a moment,
+    /// so its entries stay until the next reading.
+    fn keep_room(&mut self, entries: &[Entry]) -> Result<(), KernelError> {
+        self.interfaces
+            .retain(|number, _| entries.iter().any(|entry| entry.ifindex == *number));
+        let live = entries.iter().filter(|entry| entry.epoch == self.epoch);
+        if live.count() > self.room / 2 {
+            let next = self.epoch.wrapping_add(1);
+            self.set(EPOCH, next.into())?;
+            self.epoch = next;
+        }
+        Ok(())
     }
 
     fn record(&self, entry: &Entry, packets: u64) -> Option<DropRecord> {
@@ -169,6 +212,7 @@ impl Events {
 
     fn clear(&mut self) -> Result<(), KernelError> {
         self.stop()?;
+        self.totals = Totals::default();
         let keys: Vec<Key> = self.drops.keys().filter_map(Result::ok).collect();
         for key in keys {
             self.drops
@@ -236,7 +280,8 @@ struct Entry {
     ifindex: u32,
     slot: u32,
     role: Role,
-    scope: u16,
+    scope: u8,
+    epoch: u16,
 }
 
 impl Entry {
@@ -247,10 +292,79 @@ impl Entry {
             reason: word(8),
             ifindex: word(12),
             slot: word(16),
-            role: u16_at(key, 20)
-                .and_then(Role::from_number)
-                .unwrap_or(Role::None),
-            scope: u16_at(key, 22).unwrap_or(0),
+            role: Role::from_number(key[20].into()).unwrap_or(Role::None),
+            scope: key[21],
+            epoch: u16_at(key, 22).unwrap_or(0),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpStream, UdpSocket};
+    use std::process::Command;
+    use std::thread;
+
+    use nix::sched::{CloneFlags, unshare};
+
+    use super::*;
+
+    /// What it counted in a namespace of its own, where nobody else drops: packets of all kinds, kinds, those that were missed.
+    fn counted(events: &mut Events) -> (u64, usize, u64) {
+        let seen = events.read().unwrap();
+        let drops = seen.drops.unwrap();
+        let packets = drops.iter().map(|drop| drop.packets.0).sum();
+        (packets, drops.len(), seen.missed)
+    }
+
+    fn to_nobody(address: &str) {
+        let from = if address.contains('[') {
+            "[::1]:0"
+        } else {
+            "127.0.0.1:0"
+        };
+        let socket = UdpSocket::bind(from).unwrap();
+        socket.send_to(b"nobody", address).unwrap();
+    }
+
+    #[test]
+    fn kinds_that_came_when_the_map_was_in_use_are_counted_too() {
+        let work = || {
+            if let Err(e) = unshare(CloneFlags::CLONE_NEWNET) {
+                println!("skipped: a network namespace of its own: {e}");
+                return;
+            }
+            let up = Command::new("ip")
+                .args(["link", "set", "lo", "up"])
+                .status();
+            assert!(up.unwrap().success());
+            let mut events = match Events::start_with(Functions::All, 3) {
+                Ok(events) => events,
+                Err(why) => {
+                    println!("skipped: the kernel's drops cannot be counted here: {why}");
+                    return;
+                }
+            };
+            events.open(&[]).unwrap();
+            let mut told = vec![counted(&mut events).0];
+            // By UDP and TCP, of IPv4 and IPv6: each is dropped in a place of its own, and there is room for three.
+            for _ in 0..2 {
+                to_nobody("127.0.0.1:9");
+                told.push(counted(&mut events).0);
+                TcpStream::connect("127.0.0.1:9").unwrap_err();
+                told.push(counted(&mut events).0);
+                to_nobody("[::1]:9");
+                told.push(counted(&mut events).0);
+                TcpStream::connect("[::1]:9").unwrap_err();
+                told.push(counted(&mut events).0);
+            }
+            let (packets, kinds, missed) = counted(&mut events);
+            assert!(packets >= 8 && kinds >= 4, "{packets} of {kinds} kinds");
+            assert_eq!(missed, 0, "{told:?}");
+            assert!(told.is_sorted(), "a total fell: {told:?}");
+            events.open(&[]).unwrap();
+            assert!(counted(&mut events).0 < packets, "it begins again");
+        };
+        thread::spawn(work).join().unwrap();
     }
 }

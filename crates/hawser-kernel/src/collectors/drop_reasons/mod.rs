@@ -8,6 +8,7 @@
 mod events;
 mod names;
 mod symbols;
+mod totals;
 mod tracefs;
 
 pub(crate) use events::{Events, Functions};

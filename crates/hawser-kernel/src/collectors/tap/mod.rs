@@ -40,7 +40,7 @@ pub(crate) struct Tap {
 impl Tap {
     pub(crate) fn start() -> Result<Self, KernelError> {
         packet_socket()?;
-        let mut ebpf = ebpf::load(PROGRAM, OBJECT, &[])?;
+        let mut ebpf = ebpf::load(PROGRAM, OBJECT, &[], &[])?;
         filter(&mut ebpf)?
             .load()
             .map_err(|e| ebpf::error(PROGRAM, e))?;

@@ -356,10 +356,11 @@ fn claims(agents: &mut Hosts, topology: &Topology) -> Result<Option<Vec<AddressC
             IpAddr::V4(v4) => Some((link.clone(), *v4)),
             IpAddr::V6(_) => None,
         });
-        possible(agent.ask(&AskForOwn {
+        let found = agent.ask(&AskForOwn {
             host: name.clone(),
             addresses: addresses.collect(),
-        }))
+        });
+        possible(found.map(|found| found.claims))
     })?;
     let all: Option<Vec<Vec<AddressClaim>>> = asked.into_values().collect();
     Ok(all.map(|claims| claims.into_iter().flatten().collect()))

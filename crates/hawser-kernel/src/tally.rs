@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use hawser_model::counters::Counters;
 use hawser_model::drops::{DropRecord, DropTotals};
-use hawser_model::host::HostWindow;
+use hawser_model::host::{HostWindow, PortCounts};
+use hawser_model::names::InterfaceName;
 use hawser_model::sockets::SocketFacts;
 use hawser_model::units::{Nanos, Packets};
 
@@ -40,6 +41,8 @@ pub struct Tallied {
     pub window: Option<HostWindow>,
     /// What the kernel dropped since somebody asked for that first; absent where nobody asks.
     pub drops: Option<DropTotals>,
+    /// What the ports counted, since their drivers began.
+    pub ports: BTreeMap<InterfaceName, PortCounts>,
 }
 
 struct Reading {
@@ -79,12 +82,17 @@ impl Tally {
         {
             self.kept.pop_front();
         }
+        let ports = port_counts(&now.counters);
         let window = self.kept.front().map(|before| now.since(before));
         let last = self.kept.back();
         if last.is_none_or(|last| now.at - last.at >= APART) {
             self.kept.push_back(now);
         }
-        Tallied { window, drops }
+        Tallied {
+            window,
+            drops,
+            ports,
+        }
     }
 
     fn drops(&mut self, at: Instant) -> DropTotals {
@@ -110,6 +118,28 @@ impl Tally {
             Err(why) => DropTotals::NotCounted(why),
         }
     }
+}
+
+/// What they lost, of all that was counted (`link/eth1/rx_errors`).
+fn port_counts(counters: &[Option<Counters>]) -> BTreeMap<InterfaceName, PortCounts> {
+    let mut ports: BTreeMap<InterfaceName, PortCounts> = BTreeMap::new();
+    let all = counters.iter().flatten();
+    for (name, value) in all.flat_map(|counters| counters.under("link/")) {
+        let name = name.strip_prefix("link/").and_then(|it| it.split_once('/'));
+        let Some((port, counter)) = name else {
+            continue;
+        };
+        let of: fn(&mut PortCounts) -> &mut Option<Packets> = match counter {
+            "rx_errors" => |port| &mut port.rx_errors,
+            "tx_errors" => |port| &mut port.tx_errors,
+            "rx_dropped" => |port| &mut port.rx_dropped,
+            "tx_dropped" => |port| &mut port.tx_dropped,
+            "rx_missed_errors" => |port| &mut port.rx_missed,
+            _ => continue,
+        };
+        *of(ports.entry(port.into()).or_default()) = Some(Packets(value));
+    }
+    ports
 }
 
 /// Without what a socket gives up that is closed: most are the kernel's answers to programs (netlink) and no packets.
@@ -190,6 +220,26 @@ mod tests {
             "{window:?}"
         );
         assert_eq!(tally.kept.len(), 1, "readings of one moment are one");
+    }
+
+    #[test]
+    fn ports_tell_what_they_lost_and_nothing_of_what_they_do_not_count() {
+        let all = [
+            ("link/eth1/rx_errors", 7),
+            ("link/eth1/rx_packets", 100),
+            ("link/eth1/rx_missed_errors", 2),
+            ("driver/eth1/rx_errors", 9),
+        ];
+        let all = all.map(|(name, value)| (name.to_owned(), value));
+        let ports = port_counts(&[None, Some(Counters(all.into()))]);
+        let eth1 = PortCounts {
+            rx_errors: Some(Packets(7)),
+            rx_missed: Some(Packets(2)),
+            ..PortCounts::default()
+        };
+        assert_eq!(ports, [("eth1".into(), eth1)].into());
+        let read = Tally::default().read(false).ports;
+        assert!(read["lo"].rx_dropped.is_some(), "{read:?}");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::ladder::{BusyProgram, ProcessorTime};
 use crate::names::InterfaceName;
 use crate::sockets::SocketFacts;
 use crate::storage::StorageFacts;
-use crate::units::{BitsPerSec, Bytes, Mtu, Nanos};
+use crate::units::{BitsPerSec, Bytes, Mtu, Nanos, Packets};
 
 /// Facts about a host that do not change during a check.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -184,6 +184,21 @@ pub struct Interface {
     /// How its packets travel, where it is a tunnel whose way is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tunnel: Option<Tunnel>,
+}
+
+/// What an interface has counted of lost packets; absent: it does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PortCounts {
+    /// Received damaged.
+    pub rx_errors: Option<Packets>,
+    /// Could not be sent.
+    pub tx_errors: Option<Packets>,
+    /// Received and dropped before a protocol saw them.
+    pub rx_dropped: Option<Packets>,
+    /// Dropped on their way to it.
+    pub tx_dropped: Option<Packets>,
+    /// Its card had no room for them.
+    pub rx_missed: Option<Packets>,
 }
 
 /// How the packets of a tunnel travel.

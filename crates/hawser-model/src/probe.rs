@@ -47,6 +47,19 @@ impl PathMtu {
     }
 }
 
+impl PathMtu {
+    /// Whether a packet as large as the interface takes arrived; not known where no packet did, which may have other causes.
+    pub fn full_size_passes(&self) -> Option<bool> {
+        let passed = self.passed?;
+        let told = self.told.is_some_and(|told| told < self.interface_mtu);
+        match (passed >= self.interface_mtu, self.silent.is_some() || told) {
+            (true, _) => Some(true),
+            (false, true) => Some(false),
+            (false, false) => None,
+        }
+    }
+}
+
 /// What one host found of a link to another by echoes, which go there and back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PathEcho {
@@ -153,6 +166,26 @@ pub struct AddressClaim {
     pub answers: u32,
 }
 
+/// An address for which a host asked who else has it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct AddressAsked {
+    /// Who asked.
+    pub host: HostName,
+    /// On which of its links.
+    pub link: LinkName,
+    /// For which of its addresses.
+    pub address: Ipv4Addr,
+}
+
+/// What came of a host's questions for its own addresses.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnAddresses {
+    /// For which it asked.
+    pub asked: Vec<AddressAsked>,
+    /// Who answered.
+    pub claims: Vec<AddressClaim>,
+}
+
 /// How often a host asks for its own address (`PROBE_NUM`, RFC 5227, 1.1).
 pub const ADDRESS_PROBES: u32 = 3;
 
@@ -178,4 +211,32 @@ pub struct QueryHeard {
     pub querier: IpAddr,
     /// Version of IGMP (1 to 3) or MLD (1, 2).
     pub version: u8,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn full_size_passes_or_not_or_nothing_is_known() {
+        let passes = |passed: Option<u32>, silent: Option<u32>| {
+            let found = PathMtu {
+                source: "10.0.0.1".parse().unwrap(),
+                destination: "10.0.0.2".parse().unwrap(),
+                interface_mtu: Mtu(9000),
+                passed: passed.map(Mtu),
+                silent: silent.map(Mtu),
+                denied: false,
+                told: None,
+                told_by: None,
+                vanishes: None,
+                holes: None,
+            };
+            found.full_size_passes()
+        };
+        assert_eq!(passes(Some(9000), None), Some(true));
+        assert_eq!(passes(Some(1500), Some(9000)), Some(false));
+        assert_eq!(passes(None, Some(9000)), None);
+        assert_eq!(passes(Some(1500), None), None);
+    }
 }

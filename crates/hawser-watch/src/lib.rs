@@ -31,6 +31,7 @@ pub mod pages;
 pub mod past;
 pub mod peers;
 mod picture;
+pub mod probed;
 mod probes;
 pub mod promised;
 pub mod readers;

@@ -9,21 +9,30 @@ use hawser_cluster::live::StatusFacts;
 use hawser_host::{Host, Hosts, on_all};
 use hawser_model::cluster_file::{ClusterFile, NodeEntry};
 use hawser_model::names::{HostName, LinkName};
-use hawser_model::probe::{AddressClaim, PathEcho};
+use hawser_model::probe::{OwnAddresses, PathEcho};
 
 /// Asks these heads, all at the same time. What a head cannot ask, nothing is known of.
 pub(crate) fn probe(file: &ClusterFile, heads: &mut Hosts, facts: &mut StatusFacts) {
     let Ok(answered) = on_all(heads, |name, head| {
-        let claims = claims(file, name, head);
-        Ok::<_, Infallible>((claims, echoes(file, name, head)))
+        let own = own_addresses(file, name, head);
+        Ok::<_, Infallible>((own, echoes(file, name, head)))
     });
-    let (claims, echoes): (Vec<_>, Vec<_>) = answered.into_values().unzip();
+    let (own, echoes): (Vec<_>, Vec<_>) = answered.into_values().unzip();
+    let (asked, claims): (Vec<_>, Vec<_>) =
+        own.into_iter().map(|own| (own.asked, own.claims)).unzip();
+    facts.own_addresses = asked.into_iter().flatten().collect();
     facts.claims = claims.into_iter().flatten().collect();
     facts.echoes = echoes.into_iter().flatten().collect();
+    let views = facts.views.iter();
+    let asked_at = views.filter_map(|(name, view)| {
+        let at = view.clock?.asked_us / 1_000_000;
+        Some((name.clone(), at))
+    });
+    facts.rare_at = asked_at.collect();
 }
 
 /// Who else answers for the head's own addresses, and for those of the pools that it has.
-fn claims(file: &ClusterFile, name: &HostName, head: &mut dyn Host) -> Vec<AddressClaim> {
+fn own_addresses(file: &ClusterFile, name: &HostName, head: &mut dyn Host) -> OwnAddresses {
     let nodes = file.nodes.iter().filter(|node| node.name.get() == name);
     let own = nodes.flat_map(|node| {
         let all = file.links.iter().map(|link| link.name.get());

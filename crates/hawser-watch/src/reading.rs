@@ -96,6 +96,10 @@ fn grew(samples: &[BTreeMap<String, String>], key: &str) -> Option<u64> {
 }
 
 fn pools(view: &HeadView) -> Vec<PoolReading> {
+    let room = |seen: &PoolView| match seen {
+        PoolView::Here { room, .. } => room.said().copied().flatten(),
+        PoolView::Away(_) | PoolView::Short(_) | PoolView::Hangs(_) => None,
+    };
     let pool = |(name, seen): (&String, &PoolView)| PoolReading {
         name: name.clone(),
         here: match seen {
@@ -103,10 +107,8 @@ fn pools(view: &HeadView) -> Vec<PoolReading> {
             PoolView::Away(_) | PoolView::Short(_) => Some(false),
             PoolView::Hangs(_) => None,
         },
-        used_percent: match seen {
-            PoolView::Here { room, .. } => room.said().copied().flatten().map(|room| room.used),
-            PoolView::Away(_) | PoolView::Short(_) | PoolView::Hangs(_) => None,
-        },
+        used_percent: room(seen).map(|room| room.used),
+        free_bytes: room(seen).and_then(|room| room.free),
     };
     view.pools.iter().map(pool).collect()
 }

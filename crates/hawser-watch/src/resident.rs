@@ -22,6 +22,7 @@ use crate::ask::Facts;
 use crate::group::grouped;
 use crate::judge::sightings;
 use crate::keeper::Keeper;
+use crate::probed::Probed;
 use crate::reading::reading;
 use crate::shown::{Shown, ShownHead};
 use crate::sources::{NEWER, Sources};
@@ -379,6 +380,9 @@ impl Resident {
                 .reduce(u64::saturating_add),
             drops: self.standing.drops.clone(),
             dropped_now: counted.cloned().unwrap_or_default(),
+            port_counts: self.standing.ports.clone(),
+            storage: self.standing.facts.storage.clone(),
+            probed: Probed::of(&self.status, &self.own),
         };
         Shown {
             reading: self.reading(),

@@ -4,11 +4,14 @@
 use std::collections::BTreeMap;
 
 use hawser_model::drops::{DropRecord, DropTotals};
-use hawser_model::host::{CertificateFacts, Interface, SecretFacts};
+use hawser_model::host::{CertificateFacts, Interface, PortCounts, SecretFacts};
 use hawser_model::names::{HostName, InterfaceName};
 use hawser_model::output::cluster::{ClusterStatus, NodeCondition};
 use hawser_model::output::watch::{Alarm, WatchReading};
+use hawser_model::storage::StorageFacts;
 use serde::{Deserialize, Serialize};
+
+use crate::probed::Probed;
 
 /// What is shown.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -50,6 +53,12 @@ pub struct ShownHead {
     pub drops: Option<DropTotals>,
     /// What of it in the last minute.
     pub dropped_now: Vec<DropRecord>,
+    /// What its ports counted of lost packets.
+    pub port_counts: BTreeMap<InterfaceName, PortCounts>,
+    /// Its disks; absent where there are none, or nothing was read yet.
+    pub storage: Option<StorageFacts>,
+    /// What it is asked seldom.
+    pub probed: Probed,
     /// The certificates by which it speaks with others.
     pub certificates: Vec<CertificateFacts>,
     /// The files with its cluster's secrets.

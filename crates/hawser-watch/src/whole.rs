@@ -24,6 +24,7 @@ use crate::keeper::Keeper;
 use crate::layout;
 use crate::live::{Known, live_page, newest};
 use crate::picture::{Parts, picture};
+use crate::probed::Probed;
 use crate::reading::reading;
 use crate::recorder::Recorder;
 use crate::resident::{Resident, VIEW_FAILED, Wants};
@@ -341,6 +342,10 @@ impl Whole {
                 (Answers::No { seen, .. }, Some(reading)) => reading.seen_at = *seen,
                 _ => {}
             }
+        }
+        for (name, head) in &mut heads {
+            let view = self.view.as_ref();
+            head.probed = view.map_or_else(Probed::default, |view| Probed::of(&view.facts, name));
         }
         let judged = self.view.as_ref().map(|view| &view.judged.status);
         let nodes = judged.into_iter().flat_map(|status| &status.nodes);

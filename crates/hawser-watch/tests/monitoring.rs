@@ -1,6 +1,7 @@
 //! The alert rules and the board that are shipped, held against what a watch serves. What only Prometheus' own `promtool`
 //! can judge is skipped where that is not installed, and says so.
 
+mod measured;
 mod pictures;
 
 use std::collections::BTreeSet;
@@ -15,6 +16,7 @@ use hawser_watch::keeping::KeptCounts;
 use hawser_watch::metrics::Health;
 use hawser_watch::site::cause_page;
 use hawser_watch::tell::Counts;
+use measured::measured;
 use pictures::{both_dead_link, file};
 use serde_json::Value;
 
@@ -54,6 +56,8 @@ fn board() -> Board {
     head1.stats.extend(token);
     head1.certificates.push(CertificateFacts::default());
     head1.secrets.push(SecretFacts::default());
+    measured(head1);
+    shown.reading.heads[0].pools[0].free_bytes = Some(1 << 30);
     let health = Health {
         readings: 60,
         failures: 0,

@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::Duration;
 
 use hawser_model::names::{HostName, InterfaceName, LinkName};
-use hawser_model::probe::{ADDRESS_PROBES, AddressClaim};
+use hawser_model::probe::{ADDRESS_PROBES, AddressAsked, AddressClaim, OwnAddresses};
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, recv};
 
@@ -27,13 +27,13 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// A host's address on a link, and the interface that has it.
 pub type OwnAddress = (InterfaceName, LinkName, Ipv4Addr);
 
-/// Asks for all of them at once and says who answered, as host `host`. Interfaces that have no
+/// Asks for all of them at once and says for which it asked and who answered, as host `host`. Interfaces that have no
 /// Ethernet address are not asked on.
 ///
 /// # Errors
 /// [`WireError::Call`] when an interface does not exist, is down, or the caller may not send
 /// frames (`CAP_NET_RAW`).
-pub fn claims(addresses: &[OwnAddress], host: &HostName) -> Result<Vec<AddressClaim>, WireError> {
+pub fn claims(addresses: &[OwnAddress], host: &HostName) -> Result<OwnAddresses, WireError> {
     let mut asked = Vec::new();
     for (interface, name, address) in addresses {
         asked.extend(Asking::open(interface, name, *address)?);
@@ -44,10 +44,13 @@ pub fn claims(addresses: &[OwnAddress], host: &HostName) -> Result<Vec<AddressCl
         }
         std::thread::sleep(PAUSE);
     }
-    Ok(asked
-        .into_iter()
-        .flat_map(|asking| asking.answers(host))
-        .collect())
+    Ok(OwnAddresses {
+        asked: asked.iter().map(|asking| asking.of(host)).collect(),
+        claims: asked
+            .into_iter()
+            .flat_map(|asking| asking.answers(host))
+            .collect(),
+    })
 }
 
 struct Asking {
@@ -79,6 +82,14 @@ impl Asking {
             address,
             socket,
         }))
+    }
+
+    fn of(&self, host: &HostName) -> AddressAsked {
+        AddressAsked {
+            host: host.clone(),
+            link: self.link.clone(),
+            address: self.address,
+        }
     }
 
     fn ask(&self) -> Result<(), WireError> {

@@ -158,7 +158,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use hawser_host::{Ask, Entry};
-    use hawser_model::probe::{AddressClaim, HelloHeard};
+    use hawser_model::probe::{AddressAsked, AddressClaim, HelloHeard, OwnAddresses};
 
     use super::*;
 
@@ -184,8 +184,20 @@ mod tests {
             mac: "02:00:00:00:00:01".into(),
             answers: 1,
         };
-        assert!(AskForOwn::may_say(&vec![claim("head2")], &own));
-        assert!(!AskForOwn::may_say(&vec![claim("head3")], &own));
+        let asked = |host: &str| AddressAsked {
+            host: host.into(),
+            link: "ring0".into(),
+            address: "10.0.0.2".parse().unwrap(),
+        };
+        let says = |asking: &str, claiming: &str| {
+            let found = OwnAddresses {
+                asked: vec![asked(asking)],
+                claims: vec![claim(claiming)],
+            };
+            AskForOwn::may_say(&found, &own)
+        };
+        assert!(says("head2", "head2"));
+        assert!(!says("head2", "head3") && !says("head3", "head2"));
     }
 
     #[test]

@@ -5,13 +5,13 @@ use std::net::Ipv4Addr;
 use hawser_host::{Answers, Ask, Declined, Size, Stop};
 use hawser_kernel::interfaces;
 use hawser_model::names::{HostName, LinkName};
-use hawser_model::probe::AddressClaim;
+use hawser_model::probe::OwnAddresses;
 use hawser_wire::own_address;
 use serde::{Deserialize, Serialize};
 
 use crate::node::Node;
 
-/// Asks for those of these addresses that the host has. Answers who else claims them.
+/// Asks for those of these addresses that the host has. Answers for which it asked, and who else claims them.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct AskForOwn {
     /// The host's name, for what it says.
@@ -22,17 +22,19 @@ pub struct AskForOwn {
 }
 
 impl Ask for AskForOwn {
-    type Answer = Vec<AddressClaim>;
+    type Answer = OwnAddresses;
     const NAME: &'static str = "ask for own addresses";
     const SIZE: Size = Size::Recorded;
 
-    fn may_say(claims: &Vec<AddressClaim>, host: &HostName) -> bool {
-        claims.iter().all(|claim| claim.host == *host)
+    fn may_say(own: &OwnAddresses, host: &HostName) -> bool {
+        let claims = own.claims.iter().map(|claim| &claim.host);
+        let mut all = own.asked.iter().map(|asked| &asked.host).chain(claims);
+        all.all(|said| said == host)
     }
 }
 
 impl Answers<Node> for AskForOwn {
-    fn answer(self, _: &mut Node, _: &Stop) -> Result<Vec<AddressClaim>, Declined> {
+    fn answer(self, _: &mut Node, _: &Stop) -> Result<OwnAddresses, Declined> {
         let interfaces = interfaces()?;
         let with = |address: Ipv4Addr| {
             let mut all = interfaces.iter();

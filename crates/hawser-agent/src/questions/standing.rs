@@ -1,9 +1,12 @@
 //! Reading the host as it stands, and nothing that costs it anything.
 
+use std::collections::BTreeMap;
+
 use hawser_host::{Answers, Ask, Declined, Size, Stop};
 use hawser_kernel::{host_facts, udp_sockets};
 use hawser_model::drops::DropTotals;
-use hawser_model::host::{HostFacts, HostWindow};
+use hawser_model::host::{HostFacts, HostWindow, PortCounts};
+use hawser_model::names::InterfaceName;
 use hawser_model::sockets::SocketFacts;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +31,8 @@ pub struct Standing {
     pub counted: Option<HostWindow>,
     /// What its kernel dropped since the agent was first asked; absent before.
     pub drops: Option<DropTotals>,
+    /// What its ports counted of lost packets, since their drivers began.
+    pub ports: BTreeMap<InterfaceName, PortCounts>,
 }
 
 impl Ask for ReadStanding {
@@ -48,6 +53,7 @@ impl Answers<Node> for ReadStanding {
             sockets: udp_sockets().ok(),
             counted: tallied.window,
             drops: tallied.drops,
+            ports: tallied.ports,
         })
     }
 }

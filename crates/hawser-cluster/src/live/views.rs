@@ -7,7 +7,7 @@ use std::time::Duration;
 use hawser_host::{Hosts, on_all, until_enough};
 use hawser_model::cluster_file::{Backend, ClusterFile, ExportKind, Pool, Role};
 use hawser_model::names::HostName;
-use hawser_model::probe::{AddressClaim, PathEcho};
+use hawser_model::probe::{AddressAsked, AddressClaim, PathEcho};
 use serde::{Deserialize, Serialize};
 
 use super::LiveError;
@@ -43,6 +43,12 @@ pub struct StatusFacts {
     /// Who else answered for addresses of the heads; empty where nobody asked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<AddressClaim>,
+    /// For which addresses they asked; empty where nobody asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub own_addresses: Vec<AddressAsked>,
+    /// When each head was asked what is asked seldom, by its clock in seconds since 1970 UTC; empty where that is not known.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub rare_at: BTreeMap<HostName, u64>,
 }
 
 /// By how much a clock is ahead, in microseconds: somewhere between the two.
@@ -128,6 +134,8 @@ impl StatusFacts {
     fn take_rare(&mut self, before: &Self) {
         self.claims.clone_from(&before.claims);
         self.echoes.clone_from(&before.echoes);
+        self.own_addresses.clone_from(&before.own_addresses);
+        self.rare_at.clone_from(&before.rare_at);
         for (name, view) in &mut self.views {
             if let Some(before) = before.views.get(name) {
                 view.fence_status.clone_from(&before.fence_status);

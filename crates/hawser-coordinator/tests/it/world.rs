@@ -17,7 +17,7 @@ use hawser_model::copy::{CopyEnd, RateSample};
 use hawser_model::host::HostWindow;
 use hawser_model::ladder::{Hardware, HostUsage, Rung, RungKind, Sample};
 use hawser_model::names::HostName;
-use hawser_model::probe::PathMtu;
+use hawser_model::probe::{OwnAddresses, PathMtu};
 use hawser_model::setup::HostSetup;
 use hawser_model::traffic::{FlowId, FlowSpec, ReceiverReport, SenderReport, StreamState};
 use hawser_model::units::{Bytes, Mtu, Nanos, Packets};
@@ -58,7 +58,7 @@ hawser_host::answers! {
     ListenHello: |_, _| ();
     AnnounceHello: |_, _| ();
     HearHellos: |_, _| Vec::new();
-    AskForOwn: |_, _| Vec::new();
+    AskForOwn: |_, _| OwnAddresses::default();
     OpenPathMtuResponder: |_, _| 7000;
     SearchPathMtu: |ask, _| passes(ask.interface_mtu);
     ClosePathMtuResponder: |_, _| ();

@@ -21,6 +21,7 @@ use hawser_host::{Declined, Host, HostError, Hosts};
 use hawser_model::case::{Case, Phase};
 use hawser_model::knob::{Change, Knob, RecordedChanges, Scope, Setting, Standing, Undone};
 use hawser_model::names::{HostName, LinkName};
+use hawser_model::probe::OwnAddresses;
 use hawser_model::setup::HostSetup;
 use hawser_model::trial::{Also, Trial, Tuning};
 use hawser_model::units::Packets;
@@ -205,7 +206,7 @@ hawser_host::answers! {
     ListenHello: |_, _| ();
     AnnounceHello: |_, _| ();
     HearHellos: |_, _| Vec::new();
-    AskForOwn: |_, _| Vec::new();
+    AskForOwn: |_, _| OwnAddresses::default();
     ReadChanges: |_, node| RecordedChanges {
         changes: node.world.changes().get(&node.host).cloned().unwrap_or_default(),
         unreadable: Vec::new(),

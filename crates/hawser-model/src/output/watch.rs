@@ -106,6 +106,9 @@ pub struct PoolReading {
     pub here: Option<bool>,
     /// How full it is, in percent; absent when it is not there or did not say.
     pub used_percent: Option<u8>,
+    /// What is left, in bytes; absent when it is not there or did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub free_bytes: Option<u64>,
 }
 
 /// What a head offers of a pool.

@@ -61,6 +61,7 @@ pub fn healthy() -> Shown {
         name: name.into(),
         here: Some(here),
         used_percent: here.then_some(37),
+        free_bytes: None,
     };
     let head = HeadReading {
         name: "head1".into(),
@@ -299,6 +300,7 @@ fn itself(head: u8, second: bool) -> ShownHead {
             missed: 0,
         }),
         dropped_now: dropped(second),
+        ..ShownHead::default()
     }
 }
 

@@ -70,7 +70,7 @@ fn evidence(view: &View<'_>, echo: &PathEcho) -> Option<FullSizeLost> {
     let peer = view.host(&echo.to);
     let peers_own = peer.and_then(|peer| peer.interface_with(found.destination)?.1.mtu);
     let is_mismatch = peers_own.is_some_and(|mtu| mtu < found.interface_mtu);
-    let is_short = answered < found.interface_mtu && (found.silent.is_some() || told.is_some());
+    let is_short = found.full_size_passes() == Some(false);
     (is_short && !is_mismatch).then_some(FullSizeLost {
         answered_mtu_bytes: answered,
         unanswered_mtu_bytes: found.silent,

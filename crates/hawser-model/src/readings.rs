@@ -1,7 +1,10 @@
 //! What a watch reads of its head, one thing at a time, as it changes: what a ring of readings holds.
 
+mod counted;
+mod disks;
+mod words;
+
 use std::collections::BTreeMap;
-use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,8 +13,11 @@ use crate::drill::Moment;
 use crate::finding::Place;
 use crate::names::{HostName, InterfaceName, LinkName};
 use crate::output::cluster::NodeCondition;
-use crate::output::watch::{Alarm, ExportReading, LinkReading, LinkState, PoolReading};
+use crate::output::watch::{Alarm, ExportReading, LinkReading, PoolReading};
 use crate::units::BitsPerSec;
+
+pub use counted::{NotedDrops, NotedToken};
+pub use disks::{NotedDisk, NotedDisks, NotedPath, NotedPaths, NotedZpool};
 
 /// One thing that is read, as it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -33,6 +39,16 @@ pub enum Noted {
     Pool(PoolReading),
     /// What this head offers of a pool.
     Exports(ExportReading),
+    /// Corosync's token.
+    Token(NotedToken),
+    /// What the kernel drops of one kind.
+    Drops(NotedDrops),
+    /// The SCSI disks.
+    Disks(NotedDisks),
+    /// The paths of multipath devices.
+    Paths(NotedPaths),
+    /// A ZFS pool that is imported.
+    Zpool(NotedZpool),
     /// An alarm that stands.
     Alarm(Alarm),
 }
@@ -79,6 +95,16 @@ pub enum Subject {
     Pool(String),
     /// What is offered of a pool.
     Exports(String),
+    /// Corosync's token.
+    Token,
+    /// Why the kernel drops, and on which interface.
+    Drops(String, Option<InterfaceName>),
+    /// The SCSI disks.
+    Disks,
+    /// The paths of multipath devices.
+    Paths,
+    /// A ZFS pool.
+    Zpool(String),
     /// A code, and where.
     Alarm(String, Place),
 }
@@ -98,17 +124,26 @@ impl Noted {
             Self::Member(member) => Subject::Member(member.node.clone()),
             Self::Pool(pool) => Subject::Pool(pool.name.clone()),
             Self::Exports(exports) => Subject::Exports(exports.pool.clone()),
+            Self::Token(_) => Subject::Token,
+            Self::Drops(drops) => Subject::Drops(drops.why.clone(), drops.interface.clone()),
+            Self::Disks(_) => Subject::Disks,
+            Self::Paths(_) => Subject::Paths,
+            Self::Zpool(pool) => Subject::Zpool(pool.name.clone()),
             Self::Alarm(alarm) => Subject::Alarm(alarm.code.clone(), alarm.place.clone()),
         }
     }
 
-    /// Whether the two are the same but for numbers that change all the time: round trips, counts, words of an alarm.
+    /// Whether the two are the same but for numbers that change all the time: round trips, counts, words of an alarm, how far a
+    /// resilver is.
     pub fn is_as(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Link(a), Self::Link(b)) => {
                 (&a.name, &a.peer, a.state) == (&b.name, &b.peer, b.state)
             }
             (Self::Pool(a), Self::Pool(b)) => (&a.name, a.here) == (&b.name, b.here),
+            (Self::Token(a), Self::Token(b)) => a.is_as(b),
+            (Self::Drops(a), Self::Drops(b)) => a.is_as(b),
+            (Self::Zpool(a), Self::Zpool(b)) => a.is_as(b),
             (Self::Alarm(a), Self::Alarm(b)) => {
                 (&a.code, &a.place, a.severity) == (&b.code, &b.place, b.severity)
             }
@@ -206,93 +241,10 @@ pub struct KeptReadings {
     pub left_out: u64,
 }
 
-/// In words.
-impl fmt::Display for Noted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let runs = |runs: &bool| if *runs { "runs" } else { "does not run" };
-        match self {
-            Self::Port(port) => {
-                write!(f, "port {} is ", port.interface)?;
-                match (port.up, port.carrier, port.speed) {
-                    (false, ..) => f.write_str("switched off"),
-                    (true, false, _) => f.write_str("without carrier"),
-                    (true, true, None) => f.write_str("up"),
-                    (true, true, Some(speed)) => write!(f, "up, {speed}"),
-                }
-            }
-            Self::Link(link) => of_link(link, f),
-            Self::Corosync(up) => write!(f, "Corosync {}", runs(up)),
-            Self::Pacemaker(up) => write!(f, "Pacemaker {}", runs(up)),
-            Self::Quorum(true) => f.write_str("it has quorum"),
-            Self::Quorum(false) => f.write_str("it has no quorum"),
-            Self::Member(member) => write!(f, "node {} is {}", member.node, member.state.word()),
-            Self::Pool(pool) => {
-                write!(f, "pool {} is ", pool.name)?;
-                match (pool.here, pool.used_percent) {
-                    (Some(true), Some(used)) => write!(f, "here, {used} % full"),
-                    (Some(true), None) => f.write_str("here"),
-                    (Some(false), _) => f.write_str("not here"),
-                    (None, _) => f.write_str("not seen: the look at it hangs"),
-                }
-            }
-            Self::Exports(exports) => {
-                write!(f, "the exports of {} are ", exports.pool)?;
-                match exports.offered {
-                    Some(true) => f.write_str("offered"),
-                    Some(false) if exports.missing.is_empty() => f.write_str("not offered"),
-                    Some(false) => write!(f, "missing: {}", exports.missing.join(", ")),
-                    None => f.write_str("not seen: nothing answers"),
-                }
-            }
-            Self::Alarm(alarm) => {
-                let (severity, code) = (alarm.severity.word(), &alarm.code);
-                write!(f, "alarm: {severity} {code}: {}", alarm.text)
-            }
-        }
-    }
-}
-
-fn of_link(link: &LinkReading, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let state = match link.state {
-        LinkState::Up => "up",
-        LinkState::Down => "down",
-        LinkState::Unknown => "not known to Corosync",
-    };
-    write!(f, "link {} to {} is {state}", link.name, link.peer)?;
-    if let (LinkState::Up, Some(latency)) = (link.state, link.latency_s) {
-        write!(f, ", round trip {:.3} ms", latency * 1e3)?;
-    }
-    match (link.lost, link.sent) {
-        (Some(lost), Some(sent)) if lost > 0 => {
-            write!(f, ", {lost} of {sent} pings not answered")
-        }
-        _ => Ok(()),
-    }
-}
-
-/// As something that is gone.
-impl fmt::Display for Subject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Port(interface) => write!(f, "port {interface} is gone"),
-            Self::Link(link, peer) => write!(f, "link {link} to {peer} is not told of"),
-            Self::Corosync => f.write_str("Corosync is not told of"),
-            Self::Pacemaker => f.write_str("Pacemaker is not told of"),
-            Self::Quorum => f.write_str("quorum is not told of"),
-            Self::Member(node) => write!(f, "node {node} is not told of"),
-            Self::Pool(pool) => write!(f, "pool {pool} is not told of"),
-            Self::Exports(pool) => write!(f, "the exports of {pool} are not on this head"),
-            Self::Alarm(code, place) => match place.to_string().trim() {
-                "" => write!(f, "ended: {code}"),
-                place => write!(f, "ended: {code}: {place}"),
-            },
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::watch::LinkState;
 
     fn link(state: LinkState, latency_s: f64) -> Noted {
         Noted::Link(LinkReading {

@@ -3,13 +3,20 @@
 use std::time::Duration;
 
 use hawser_model::drill::Moment;
-use hawser_model::readings::{AllNoted, Noted, NotedMember, NotedPort, Reading};
+use hawser_model::readings::{
+    AllNoted, Noted, NotedDisks, NotedDrops, NotedMember, NotedPaths, NotedPort, NotedToken,
+    NotedZpool, Reading,
+};
+use hawser_model::storage::StorageFacts;
 
 use crate::shown::Shown;
 
 /// A clock that is off by less from one reading to the next is steered, not stepped, or the head was busy between the
 /// two looks at it.
 const STEP_US: i64 = 1_000_000;
+
+/// No more ZFS pools are in a reading.
+const ZPOOLS: usize = 64;
 
 /// The readings of a watch, one after the other.
 #[derive(Debug, Default)]
@@ -64,6 +71,18 @@ pub fn noted(shown: &Shown) -> AllNoted {
             speed: port.speed,
         })
     }));
+    all.extend(
+        own()
+            .filter_map(|head| NotedToken::of(&head.stats))
+            .map(Noted::Token),
+    );
+    let drops = own().flat_map(|head| NotedDrops::of(&head.dropped_now));
+    all.extend(drops.map(Noted::Drops));
+    all.extend(
+        own()
+            .filter_map(|head| head.storage.as_ref())
+            .flat_map(disks),
+    );
     all.extend(shown.members.iter().map(|(node, state)| {
         let (node, state) = (node.clone(), *state);
         Noted::Member(NotedMember { node, state })
@@ -78,9 +97,60 @@ pub fn noted(shown: &Shown) -> AllNoted {
     all.into_iter().map(|one| (one.subject(), one)).collect()
 }
 
+/// What there is to know of a head's disks.
+fn disks(storage: &StorageFacts) -> Vec<Noted> {
+    let disks = NotedDisks::of(storage).map(Noted::Disks);
+    let paths = NotedPaths::of(storage).map(Noted::Paths);
+    let pools = storage.zpools.iter().take(ZPOOLS);
+    let pools = pools.map(|(name, pool)| Noted::Zpool(NotedZpool::of(name, pool)));
+    disks.into_iter().chain(paths).chain(pools).collect()
+}
+
 #[cfg(test)]
 mod tests {
+    use hawser_model::drops::{DropRecord, DropScope, DropSubject};
+    use hawser_model::readings::Subject;
+    use hawser_model::storage::{DiskFacts, ZpoolFacts};
+    use hawser_model::units::Packets;
+
     use super::*;
+    use crate::shown::ShownHead;
+
+    #[test]
+    fn a_reading_has_the_token_the_drops_and_the_disks_of_the_head() {
+        let mut head = ShownHead {
+            storage: Some(StorageFacts {
+                disks: [("sda".to_owned(), DiskFacts::default())].into(),
+                zpools: [("vmpool01".to_owned(), ZpoolFacts::default())].into(),
+                ..StorageFacts::default()
+            }),
+            dropped_now: vec![DropRecord {
+                reason: "NO_SOCKET".into(),
+                location: String::new(),
+                scope: DropScope::ThisHost,
+                interface: None,
+                subject: DropSubject::Other,
+                packets: Packets(100),
+            }],
+            ..ShownHead::default()
+        };
+        let losses = "stats.srp.operational_token_lost".to_owned();
+        head.stats.insert(losses, "2".to_owned());
+        let shown = Shown {
+            heads: [("head1".into(), head)].into(),
+            ..Shown::default()
+        };
+        let all = noted(&shown);
+        for subject in [
+            Subject::Token,
+            Subject::Drops("NO_SOCKET".into(), None),
+            Subject::Disks,
+            Subject::Zpool("vmpool01".into()),
+        ] {
+            assert!(all.contains_key(&subject), "{subject:?}: {all:?}");
+        }
+        assert!(!all.contains_key(&Subject::Paths), "{all:?}");
+    }
 
     #[test]
     fn a_step_of_the_clock_is_told_once_and_a_busy_head_is_none() {

@@ -3,7 +3,7 @@
 //! The judgement is that of `hawser check` and `hawser status`: the causes that need no traffic
 //! ([`hawser_account::standing`]) and the live findings of [`hawser_cluster::live`]. What is added here is time and
 //! place: which of them are one alarm, since when, how often. That is pure ([`judge`], [`group`], [`keeper`],
-//! [`resident`], [`whole`], [`mod@reading`], [`metrics`], [`tape`], [`live`]); [`ask`] has the questions, [`board`] what is
+//! [`resident`], [`wants`], [`whole`], [`mod@reading`], [`metrics`], [`tape`], [`live`]); [`ask`] has the questions, [`board`] what is
 //! shown, [`serve`] the sockets, [`site`] the answers, [`pages`] what an open page is sent, [`web`] who may come to them, [`readers`] the threads that read all heads for
 //! one who looks at them, [`wake`] how Pacemaker wakes the watch of a head. What happened while
 //! nobody looked is told from the heads' logs ([`history`]), of which a watch keeps what is about an incident ([`recorder`]),
@@ -50,6 +50,7 @@ pub mod tell;
 pub mod turns;
 mod until;
 pub mod wake;
+pub mod wants;
 pub mod web;
 mod webhook;
 pub mod whole;

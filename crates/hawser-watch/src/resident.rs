@@ -26,43 +26,10 @@ use crate::probed::Probed;
 use crate::reading::reading;
 use crate::shown::{Shown, ShownHead};
 use crate::sources::{NEWER, Sources};
-
-/// After a change the links are read each second for so long: Corosync takes a moment to see what the kernel sees.
-const SETTLES: Duration = Duration::from_secs(8);
-
-/// While a link is down they are read this often, to see its return.
-const LINKS_DOWN: Duration = Duration::from_secs(2);
-
-/// And when all is quiet.
-const LINKS_QUIET: Duration = Duration::from_secs(10);
-
-/// The whole view of the cluster is read this often at most, when something has changed.
-const VIEW_CHANGED: Duration = Duration::from_secs(3);
-
-/// And this often in any case: it costs a second of a processor, most of it in fence agents.
-const VIEW_QUIET: Duration = Duration::from_secs(300);
-
-/// And so long after one that failed has ended.
-pub(crate) const VIEW_FAILED: Duration = Duration::from_secs(30);
-
-/// The host's settings, sockets and cards.
-const STANDING: Duration = Duration::from_secs(30);
+use crate::wants::{Read, Wants};
 
 /// Lost pings are counted over so long.
 const PINGS: Duration = Duration::from_secs(12);
-
-/// What is to be read now, beside the pulse.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wants {
-    /// Corosync's statistics of its links: one program.
-    pub links: bool,
-    /// The view of the cluster: some ten programs, with those of the judgement.
-    pub view: bool,
-    /// And in it the fence devices: not when something has just changed, since one may have to cut a head's power then.
-    pub devices: bool,
-    /// The host as it stands.
-    pub standing: bool,
-}
 
 /// One head over time.
 pub struct Resident {
@@ -83,20 +50,6 @@ pub struct Resident {
     read: Read,
     sources: Sources,
     time_of_day: u64,
-}
-
-/// When what was read or asked for last, and what has changed since.
-#[derive(Clone, Copy, Debug, Default)]
-struct Read {
-    changed: Option<Duration>,
-    links: Option<Duration>,
-    view: Option<Duration>,
-    view_is_old: bool,
-    view_failed: Option<Duration>,
-    devices: Option<Duration>,
-    standing: Option<Duration>,
-    standing_is_old: bool,
-    corosync: Option<u64>,
 }
 
 impl Resident {
@@ -161,53 +114,8 @@ impl Resident {
         }
         self.sources.ports |= pulse.interfaces.is_some();
         self.pulse = pulse;
-        self.wants(now)
-    }
-
-    fn wants(&mut self, now: Duration) -> Wants {
-        let due = |last: Option<Duration>, after: Duration| {
-            last.is_none_or(|last| now.saturating_sub(last) >= after)
-        };
-        let settles = self
-            .read
-            .changed
-            .is_some_and(|changed| now.saturating_sub(changed) < SETTLES);
-        let links = match (settles, self.some_link_is_down()) {
-            (true, _) => Duration::ZERO,
-            (false, true) => LINKS_DOWN,
-            (false, false) => LINKS_QUIET,
-        };
-        let view = match (self.read.view_is_old, self.read.view_failed) {
-            (true, _) => due(self.read.view, VIEW_CHANGED),
-            (false, Some(ended)) => due(Some(ended), VIEW_FAILED),
-            (false, None) => due(self.read.view, VIEW_QUIET),
-        };
-        let standing = match self.read.standing_is_old {
-            true => VIEW_CHANGED,
-            false => STANDING,
-        };
-        let quiet = !self.read.view_is_old || self.read.view.is_none();
-        let devices = quiet && due(self.read.devices, VIEW_QUIET);
-        let wants = Wants {
-            links: self.pulse.corosync.is_some() && due(self.read.links, links),
-            view: devices || view,
-            devices,
-            standing: due(self.read.standing, standing),
-        };
-        for (wanted, last) in [
-            (wants.links, &mut self.read.links),
-            (wants.view, &mut self.read.view),
-            (wants.devices, &mut self.read.devices),
-            (wants.standing, &mut self.read.standing),
-        ] {
-            if wanted {
-                *last = Some(now);
-            }
-        }
-        self.read.view_is_old &= !wants.view;
-        self.read.view_failed = self.read.view_failed.filter(|_| !wants.view);
-        self.read.standing_is_old &= !wants.standing;
-        wants
+        let corosync = self.pulse.corosync.is_some();
+        self.read.wants(now, corosync, self.some_link_is_down())
     }
 
     /// The view that was wanted is not made, since another lasts: it is wanted again.

@@ -27,8 +27,9 @@ use crate::picture::{Parts, picture};
 use crate::probed::Probed;
 use crate::reading::reading;
 use crate::recorder::Recorder;
-use crate::resident::{Resident, VIEW_FAILED, Wants};
+use crate::resident::Resident;
 use crate::shown::Shown;
+use crate::wants::{VIEW_FAILED, Wants};
 
 /// The cluster is asked as a whole this often at most.
 const LOOKS: Duration = Duration::from_secs(3);

@@ -18,6 +18,7 @@ pub(crate) use writer::Writer;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use hawser_files::{Expected, FileError, Folder};
@@ -146,7 +147,11 @@ impl RingOfReadings {
     /// The disk does not take it. The next one that it takes tells all that is known by then.
     pub(crate) fn keep(&mut self, reading: &Reading) -> Result<(), RingError> {
         reading.apply(&mut self.known);
-        if self.open.as_ref().is_none_or(Open::is_full) {
+        if self
+            .open
+            .as_ref()
+            .is_none_or(|it| it.is_full() || it.is_cut())
+        {
             self.begin()?;
         }
         let Some(open) = &mut self.open else {
@@ -220,6 +225,12 @@ impl RingOfReadings {
 impl Open {
     fn is_full(&self) -> bool {
         self.readings >= PART_READINGS || self.good >= PART_BYTES
+    }
+
+    /// Whether somebody has cut or removed the file: what comes would follow the rest of a line.
+    fn is_cut(&self) -> bool {
+        let file = self.file.metadata();
+        file.is_ok_and(|file| file.len() < self.good || file.nlink() == 0)
     }
 
     fn write(&mut self, line: &str) -> std::io::Result<()> {

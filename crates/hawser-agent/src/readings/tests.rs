@@ -133,6 +133,34 @@ fn a_ring_is_never_below_a_pool() {
     RingOfReadings::open_in(&dir.path().join("readings"), LIMIT, &pools).unwrap();
 }
 
+#[test]
+fn a_part_that_is_cut_or_removed_while_it_is_written_costs_what_was_cut_and_no_more() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut ring = open(dir.path());
+    let mut keep = |second: u64| {
+        let now = [link(LinkState::Up, second)];
+        ring.keep(&new(second, &now)).unwrap();
+    };
+    (0..10).for_each(&mut keep);
+    let path = dir.path().join("00000001.full");
+    let half = std::fs::metadata(&path).unwrap().len() / 2;
+    let file = OpenOptions::new().write(true).open(&path).unwrap();
+    file.set_len(half).unwrap();
+    (10..15).for_each(&mut keep);
+    let kept = all(dir.path());
+    let found = told(&kept);
+    let (before, after) = found.split_at(found.len() - 5);
+    assert_eq!(after, [10, 11, 12, 13, 14]);
+    assert!(before.len() > 2 && before.is_sorted(), "{found:?}");
+    assert_eq!(kept.damaged, 1);
+    // The whole folder's files are gone: it begins again.
+    for number in [1, 2] {
+        std::fs::remove_file(dir.path().join(format!("{number:08}.full"))).unwrap();
+    }
+    (15..20).for_each(&mut keep);
+    assert_eq!(told(&all(dir.path())), [15, 16, 17, 18, 19]);
+}
+
 /// The disk takes a part of a line, then nothing, then it has room again.
 #[test]
 fn a_full_disk_costs_the_readings_it_did_not_take_and_no_other() {

@@ -39,13 +39,22 @@ impl Clock {
 
     /// The time of day. An administrator may step it.
     pub fn time_of_day(&self) -> Moment {
-        let time = match &self.0 {
-            None => SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .unwrap_or_default(),
-            Some(_) => self.now(),
+        let (time, ahead_us) = match &self.0 {
+            None => {
+                let time = SystemTime::now().duration_since(UNIX_EPOCH);
+                (time.unwrap_or_default(), 0)
+            }
+            Some(simulated) => (self.now(), simulated.ahead_us()),
         };
-        Moment(u64::try_from(time.as_micros()).unwrap_or(u64::MAX))
+        let moment = Moment(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
+        moment.shifted(ahead_us)
+    }
+
+    /// Steps the time of day by so many microseconds, as an administrator may. A real one is left as it is.
+    pub fn step(&self, by_us: i64) {
+        if let Some(simulated) = &self.0 {
+            simulated.step(by_us);
+        }
     }
 
     /// Waits so long.

@@ -58,6 +58,7 @@ fn kept_by<L: Look>(seconds: u64, full: Range<u64>, look: impl Fn(&Clock) -> L) 
         damages: 0..0,
         kept: kept.clone(),
         alarms: Arc::default(),
+        away: 0..0,
     };
     let mut host = Simulated::new("head1".into(), head, QUESTIONS, &wire);
     let mut watch = Watch::new(file(), "head1".into()).keeping(Keeping::new(LIMIT, Vec::new()));

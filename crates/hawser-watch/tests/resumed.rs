@@ -54,6 +54,7 @@ impl Again {
             damages: 0..0,
             kept: Arc::default(),
             alarms: Arc::clone(&self.alarms),
+            away: 0..0,
         };
         let mut host = Simulated::new("head1".into(), head, QUESTIONS, &self.wire);
         let mut look = look;

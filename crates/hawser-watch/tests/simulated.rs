@@ -44,6 +44,7 @@ fn head(wire: &Wire, cuts: &[(u64, u64)], carrier: bool) -> Head {
         damages: 0..0,
         kept: Arc::default(),
         alarms: Arc::default(),
+        away: 0..0,
     }
 }
 

@@ -42,6 +42,7 @@ impl Heads {
                 full: 0..0,
                 damages: 0..0,
                 alarms: Arc::default(),
+                away: 0..0,
                 kept: Arc::default(),
             };
             Simulated::new(name.into(), head, QUESTIONS, &wire)

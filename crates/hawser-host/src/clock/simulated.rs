@@ -20,6 +20,8 @@ struct State {
     now: Duration,
     beside: BTreeMap<usize, Seat>,
     joined: usize,
+    /// By how much the time of day was stepped.
+    ahead_us: i64,
     /// Somebody sleeps, and lets them work.
     driven: bool,
 }
@@ -52,6 +54,15 @@ impl State {
 }
 
 impl Simulated {
+    pub(super) fn ahead_us(&self) -> i64 {
+        self.state().ahead_us
+    }
+
+    pub(super) fn step(&self, by_us: i64) {
+        let mut state = self.state();
+        state.ahead_us = state.ahead_us.saturating_add(by_us);
+    }
+
     pub(super) fn now(&self) -> Duration {
         self.state().now
     }

@@ -34,6 +34,8 @@ pub struct Head {
     pub full: Range<u64>,
     /// When the cable of its second link damages three frames a second.
     pub damages: Range<u64>,
+    /// When its Corosync does not run; after it, it is another process that counts anew.
+    pub away: Range<u64>,
     /// What it took.
     pub kept: Arc<Mutex<Vec<Reading>>>,
     /// The alarms that it keeps, and how often it was given some.
@@ -48,6 +50,20 @@ impl Head {
         let second = self.clock.now().as_secs();
         let mut cuts = self.cuts.iter();
         cuts.any(|(from, to)| (from + late..to + late).contains(&second))
+    }
+
+    /// Since when its Corosync runs.
+    fn begun(&self) -> u64 {
+        match self.clock.now().as_secs() >= self.away.end {
+            true => self.away.end,
+            false => 0,
+        }
+    }
+
+    fn corosync(&self) -> Option<u32> {
+        let second = self.clock.now().as_secs();
+        let away = self.away.contains(&second);
+        (!away).then_some(if second < self.away.end { 7 } else { 8 })
     }
 
     fn room(&self) -> Result<(), Declined> {
@@ -88,8 +104,8 @@ hawser_host::answers! {
         let lines = changed.filter(|at| at + NOTICES <= second).count() as u64;
         Pulse {
             interfaces: Some(interfaces.into()),
-            corosync: Some(7),
-            corosync_log: Some(lines),
+            corosync: head.corosync(),
+            corosync_log: Some(lines + u64::from(second >= head.away.end)),
             pacemaker_log: Some(second),
             // All the time somebody asks Pacemaker, and nothing changes there.
             pacemaker_changed: false,
@@ -101,7 +117,8 @@ hawser_host::answers! {
         let peer = 2 - head.own;
         let link = |number: u8, up: bool| {
             let key = |name: &str| format!("stats.knet.node{peer}.link{number}.{name}");
-            let pings = head.clock.now().as_secs() * 5;
+            let begun = head.begun();
+            let pings = (head.clock.now().as_secs() - begun) * 5;
             [
                 (key("connected"), u8::from(up).to_string()),
                 (key("latency_ave"), "312".to_owned()),

@@ -213,6 +213,25 @@ impl Watch {
     }
 }
 
+/// One look at the cluster from this head, at the fence devices too or at all but them; of these is known what was seen `last`.
+pub fn looked(
+    file: &ClusterFile,
+    own: &HostName,
+    heads: &mut Hosts,
+    last: &mut Option<StatusFacts>,
+    devices: bool,
+) -> Viewed {
+    let before = last.as_ref().filter(|_| !devices);
+    let mut facts = observe_alone(file, own, heads, before);
+    if devices {
+        probe(file, heads, &mut facts);
+    }
+    *last = Some(facts.clone());
+    let judged = judged(file, &facts, heads, JUDGE_PATIENTLY);
+    let viewed = judged.map_err(|e| e.to_string());
+    viewed.map(|judged| (facts, judged))
+}
+
 /// Looks at the cluster on a thread of its own.
 pub struct Looker {
     begin: SyncSender<bool>,
@@ -236,15 +255,8 @@ impl Looker {
         let work = move || {
             let mut last = None;
             while let Ok(devices) = begun.recv() {
-                let before = last.as_ref().filter(|_| !devices);
-                let mut facts = observe_alone(&file, &own, &mut heads, before);
-                if devices {
-                    probe(&file, &mut heads, &mut facts);
-                }
-                last = Some(facts.clone());
-                let judged = judged(&file, &facts, &mut heads, JUDGE_PATIENTLY);
-                let viewed = judged.map_err(|e| e.to_string());
-                if end.send(viewed.map(|judged| (facts, judged))).is_err() {
+                let viewed = looked(&file, &own, &mut heads, &mut last, devices);
+                if end.send(viewed).is_err() {
                     return;
                 }
             }

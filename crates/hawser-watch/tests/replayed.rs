@@ -1,0 +1,137 @@
+//! 24 simulated hours on a head that answers as one of a real clean cluster under load did, again and again.
+//!
+//! `recorded/head1.jsonl` is from a lab of namespaces. It is made again by running this test's own program in the lab's head1:
+//! `RECORD=OUT RECORD_FILE=hawser.toml RECORD_SECONDS=300 PROGRAM --ignored record`, while a client writes to a pool.
+
+mod recorded;
+
+use std::collections::BTreeMap;
+use std::env;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hawser_agent::questions::ReadPulse;
+use hawser_cluster::live::StatusFacts;
+use hawser_host::{Ask, Clock, Host, Hosts};
+use hawser_model::cluster_file::{ClusterFile, parse_complete};
+use hawser_model::names::HostName;
+use hawser_watch::changes::Change;
+use hawser_watch::run::{EVERY, Look, Looker, Viewed, Watch, looked};
+use recorded::{Recording, Replayed, Tape};
+use serde_json::Value;
+
+const HEAD: &str = "head1";
+
+fn file() -> ClusterFile {
+    parse_complete(
+        include_str!("../../../examples/lab/hawser.toml"),
+        "hawser.toml",
+    )
+    .unwrap()
+}
+
+/// Looks at the cluster at once.
+struct AtOnce {
+    heads: Hosts,
+    last: Option<StatusFacts>,
+    ended: Option<Viewed>,
+}
+
+impl Look for AtOnce {
+    fn begin(&mut self, devices: bool) -> bool {
+        let own = HEAD.into();
+        let viewed = looked(&file(), &own, &mut self.heads, &mut self.last, devices);
+        self.ended = Some(viewed);
+        true
+    }
+
+    fn ended(&mut self) -> Option<Viewed> {
+        self.ended.take()
+    }
+}
+
+/// What a watch of so many seconds tells: second, `+` or `-`, code.
+fn told(seconds: u64, plant: fn(Duration, &str, &mut Value)) -> Vec<(u64, char, String)> {
+    let clock = Clock::simulated();
+    let lines = include_str!("recorded/head1.jsonl");
+    let host = || Replayed::new(HEAD.into(), &clock, lines, plant);
+    let own: Box<dyn Host> = Box::new(host());
+    let mut look = AtOnce {
+        heads: BTreeMap::from([(HostName::from(HEAD), own)]),
+        last: None,
+        ended: None,
+    };
+    let mut host = host();
+    let mut watch = Watch::new(file(), HEAD.into());
+    let mut told = Vec::new();
+    for second in 0..seconds {
+        for change in watch.tick(&mut host, &mut look, &clock) {
+            told.push(match change {
+                Change::Began(alarm) => (second, '+', alarm.code),
+                Change::Ended(alarm) => (second, '-', alarm.code),
+            });
+        }
+        assert_eq!(watch.problem(), None);
+        clock.sleep(EVERY);
+    }
+    let (shown, health) = watch.shown();
+    assert_eq!(health.failures, 0, "all that is asked was recorded");
+    let status = shown.status.expect("the cluster was looked at");
+    assert!(status.redundant, "{status:?}");
+    told
+}
+
+#[test]
+fn a_real_clean_cluster_has_no_alarm_in_a_day() {
+    assert_eq!(told(24 * 3600, |_, _, _| ()), []);
+}
+
+#[test]
+fn a_port_without_carrier_that_is_planted_in_it_is_one() {
+    let cut = |now: Duration, question: &str, answer: &mut Value| {
+        let seconds = now.as_secs();
+        if question == ReadPulse::NAME && (700..740).contains(&seconds) {
+            let port = answer.pointer_mut("/answer/interfaces/ring1");
+            port.expect("the port was recorded")["carrier"] = false.into();
+        }
+    };
+    let heard = told(1000, cut);
+    let codes = [(700, '+', "link-down"), (746, '-', "link-down")];
+    let codes = codes.map(|(second, sign, code)| (second, sign, code.to_owned()));
+    assert_eq!(heard, codes);
+}
+
+#[test]
+#[ignore = "records a lab"]
+fn record() {
+    let [Ok(out), Ok(path), Ok(seconds)] =
+        ["RECORD", "RECORD_FILE", "RECORD_SECONDS"].map(env::var)
+    else {
+        panic!("RECORD, RECORD_FILE and RECORD_SECONDS say what is recorded");
+    };
+    let text = std::fs::read_to_string(&path).unwrap();
+    let file = parse_complete(&text, "hawser.toml").unwrap();
+    let (tape, begun) = (Arc::<Mutex<Tape>>::default(), Instant::now());
+    let host = || Recording {
+        host: hawser_agent::own(HEAD.into()),
+        begun,
+        tape: Arc::clone(&tape),
+    };
+    let mut own = host();
+    let mut look = Looker::start(file.clone(), HEAD.into(), Box::new(host())).unwrap();
+    let mut watch = Watch::new(file, HEAD.into());
+    let clock = Clock::default();
+    let until = Duration::from_secs(seconds.parse().unwrap());
+    while begun.elapsed() < until {
+        let second = begun.elapsed();
+        for change in watch.tick(&mut own, &mut look, &clock) {
+            println!("{second:?}: {change:?}");
+        }
+        thread::sleep(EVERY.saturating_sub(begun.elapsed() - second));
+    }
+    let lines = tape.lock().unwrap();
+    let lines = lines.lines.iter();
+    let lines: Vec<String> = lines.map(|it| serde_json::to_string(it).unwrap()).collect();
+    std::fs::write(out, lines.join("\n") + "\n").unwrap();
+}

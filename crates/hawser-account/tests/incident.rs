@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use hawser_account::incident::{LogFile, LogKind, incidents};
+use hawser_account::incident::{LogFile, LogKind, Names, incidents};
 use hawser_model::drill::DrillCase;
 use hawser_model::output::drill::OutagePhase;
 use hawser_model::output::incident::IncidentsReport;
@@ -48,7 +48,12 @@ fn files(case: &DrillCase) -> Vec<LogFile> {
 }
 
 fn told(case: &DrillCase) -> IncidentsReport {
-    incidents(&files(case), &case.cluster.pools, case.recorded)
+    incidents(
+        &files(case),
+        &case.cluster.pools,
+        &Names::default(),
+        case.recorded,
+    )
 }
 
 #[test]
@@ -63,6 +68,16 @@ fn the_logs_of_each_recorded_drill_tell_what_is_expected() {
         }
         let expected = fs::read_to_string(&path).unwrap_or_default();
         assert_eq!(report, expected, "{}", path.display());
+    }
+}
+
+#[test]
+fn a_head_that_is_lost_or_boots_has_its_links_with_it() {
+    for name in RECORDED {
+        for incident in told(&case(name)).incidents {
+            assert_eq!(incident.links, [], "{name}: {}", incident.trigger);
+            assert!(incident.outage_s.is_some(), "{name}: {}", incident.trigger);
+        }
     }
 }
 
@@ -103,7 +118,7 @@ fn what_the_logs_tell_is_within_what_the_client_waited() {
 fn names_alone_tell_which_resources_are_one_service() {
     let case = case("power-cut");
     let with = told(&case);
-    let without = incidents(&files(&case), &[], case.recorded);
+    let without = incidents(&files(&case), &[], &Names::default(), case.recorded);
     assert_eq!(with, without);
 }
 
@@ -126,7 +141,12 @@ fn a_clock_that_is_ahead_changes_no_length() {
     };
     let (plain, ahead) = (
         told(&case),
-        incidents(&ahead, &case.cluster.pools, case.recorded),
+        incidents(
+            &ahead,
+            &case.cluster.pools,
+            &Names::default(),
+            case.recorded,
+        ),
     );
     assert_eq!(lengths(&plain), lengths(&ahead));
     assert!(
@@ -146,7 +166,12 @@ fn a_pause_that_the_lost_head_tells_is_the_cause() {
         .find(|f| f.folder == "head2" && f.kind == LogKind::Corosync);
     log.unwrap().text += "\nNov 22 09:33:14.000 [79] head2 corosync warning [MAIN  ] Corosync main process was not scheduled \
         for 5210.1234 ms (threshold is 800.0000 ms). Consider token timeout increase.\n";
-    let report = incidents(&files, &case.cluster.pools, case.recorded);
+    let report = incidents(
+        &files,
+        &case.cluster.pools,
+        &Names::default(),
+        case.recorded,
+    );
     let cause = report.incidents[0].cause.as_deref().unwrap_or_default();
     assert!(
         cause.starts_with("Corosync of head2 did not run for 5210 ms"),
@@ -158,11 +183,11 @@ fn a_pause_that_the_lost_head_tells_is_the_cause() {
 proptest! {
     #[test]
     fn any_text_is_read_without_a_panic(
-        text in "(Nov 22 11:14:1[0-9]\\.[0-9]{3} |2026-11-2[0-9]T11:14:1[0-9](\\.[0-9]{1,6})?\\+01:00 |head2 pacemaker-controld  |\\[17\\] head2 corosync notice |A new membership \\(2\\.[0-9]\\) was formed\\. Members left: 1|token timed out \\([0-9]{1,20}ms\\)|Requesting fencing \\(off\\) of node head1 |Initiating start operation v_start_0 on head2|Transition [0-9]{1,20} action 1 \\(v_start_0 on head2\\) confirmed: ok|[ -~\\n]|\\PC){0,80}"
+        text in "(Nov 22 11:14:1[0-9]\\.[0-9]{3} |(link|rx|host): host: [0-9]{1,11} (link: [0-9]{1,3} is (up|down)|has no active links)|\\[KNET  \\] |Corosync Cluster Engine 3 starting up|Unloading all Corosync service engines|2026-11-2[0-9]T11:14:1[0-9](\\.[0-9]{1,6})?\\+01:00 |head2 pacemaker-controld  |\\[17\\] head2 corosync notice |A new membership \\(2\\.[0-9]\\) was formed\\. Members left: 1|token timed out \\([0-9]{1,20}ms\\)|Requesting fencing \\(off\\) of node head1 |Initiating start operation v_start_0 on head2|Transition [0-9]{1,20} action 1 \\(v_start_0 on head2\\) confirmed: ok|[ -~\\n]|\\PC){0,80}"
     ) {
         for kind in [LogKind::Corosync, LogKind::Pacemaker] {
             let folder = "x".to_owned();
-            let _ = incidents(&[LogFile { kind, folder, text: text.clone() }], &[], 1_795_346_000);
+            let _ = incidents(&[LogFile { kind, folder, text: text.clone() }], &[], &Names::default(), 1_795_346_000);
         }
     }
 }

@@ -8,6 +8,7 @@ pub mod drill;
 pub mod exports;
 pub mod fanout;
 pub mod incident;
+pub mod link_outage;
 pub mod live;
 pub mod paste;
 pub mod top;

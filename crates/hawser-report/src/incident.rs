@@ -6,6 +6,7 @@ use hawser_model::output::drill::OutagePhase;
 use hawser_model::output::incident::{
     IncidentLine, IncidentReport, IncidentsReport, ReadLog, ServiceOutage, Step,
 };
+use hawser_model::output::link_outage::LinkOutage;
 
 use crate::bars::{Bar, bars};
 use crate::page::{Page, Section, Source};
@@ -42,16 +43,28 @@ pub fn page(
     page.finish(source)
 }
 
-/// The longest outage.
+/// The longest outage; of links alone, of each how long it was down.
 fn lead(incident: &IncidentReport) -> String {
     let Some(longest) = incident.services.first() else {
-        return "No service was away for it.".to_owned();
+        let nothing = "No service was away for it.".to_owned();
+        if incident.outage_s.is_some() {
+            return nothing;
+        }
+        let links = incident.links.iter().map(link_sentence);
+        return links.chain([nothing]).collect::<Vec<_>>().join(" ");
     };
     let others = match incident.services.len() {
         1 => String::new(),
         n => format!(" It is the longest of {n}."),
     };
     format!("{}{others}", sentence(longest))
+}
+
+/// "Link ring1 between head1 and head2 was down for 12.500 s; head1 and head2 say so."
+fn link_sentence(link: &LinkOutage) -> String {
+    let sentence = link.sentence();
+    let rest = sentence.strip_prefix("link").unwrap_or(&sentence);
+    format!("Link{rest}.")
 }
 
 fn sentence(outage: &ServiceOutage) -> String {
@@ -65,16 +78,27 @@ fn sentence(outage: &ServiceOutage) -> String {
 }
 
 fn happened(s: &mut Section<'_>, incident: &IncidentReport) {
-    s.paragraph(format_args!(
-        "It began {} by the first head's clock, and lasted {:.3} s. Fenced: {}.",
-        incident.began,
-        incident.lasted_s,
-        outage::fenced(&incident.fenced)
-    ));
+    let began = &incident.began;
+    match incident.outage_s {
+        Some(_) => s.paragraph(format_args!(
+            "It began {began} by the first head's clock, and lasted {:.3} s. Fenced: {}.",
+            incident.lasted_s,
+            outage::fenced(&incident.fenced)
+        )),
+        None => s.paragraph(format_args!(
+            "It began {began} by the first head's clock. No head was lost or fenced."
+        )),
+    }
     s.paragraph(match &incident.cause {
         Some(cause) => format!("{cause}."),
         None => "Why it happened is not in these logs.".to_owned(),
     });
+    // Of links alone the page begins with them.
+    if incident.outage_s.is_some() {
+        for link in &incident.links {
+            s.paragraph(link_sentence(link));
+        }
+    }
     for promise in &incident.promises {
         let held = if promise.held { "Kept" } else { "Broken" };
         s.paragraph(format_args!("{held}: {}.", promise.text));

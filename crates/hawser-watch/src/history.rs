@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
-use hawser_account::incident::{LogFile, LogKind, incidents, together};
+use hawser_account::incident::{LogFile, LogKind, Names, incidents, together};
 use hawser_cluster::cib::services::services;
 use hawser_cluster::host::questions::{ReadCib, ReadKeptLogs, ReadLogEnds};
+use hawser_cluster::numbering::Numbering;
 use hawser_cluster::xml::Element;
 use hawser_host::{Host, HostError, Hosts, on_all};
+use hawser_model::cluster_file::ClusterFile;
 use hawser_model::drill::PoolFacts;
 use hawser_model::names::HostName;
 use hawser_model::output::incident::IncidentsReport;
@@ -28,19 +30,22 @@ struct Logs {
 }
 
 /// Asks all heads for their logs, all at the same time, and tells what they tell. A head that does not answer is a gap, and
-/// so is one that was not reached. `now`, seconds since 1970 UTC, tells the year of the stamps.
+/// so is one that was not reached. `file` has the names of the links; `now`, seconds since 1970 UTC, tells the year of the
+/// stamps.
 pub fn history(
     heads: &mut Hosts,
     unreached: &BTreeMap<HostName, String>,
+    file: Option<&ClusterFile>,
     now: u64,
 ) -> IncidentsReport {
-    history_and_cib(heads, unreached, now).0
+    history_and_cib(heads, unreached, file, now).0
 }
 
 /// The same, and the CIB of the first head that told one: what Pacemaker runs together is known from it.
 pub fn history_and_cib(
     heads: &mut Hosts,
     unreached: &BTreeMap<HostName, String>,
+    file: Option<&ClusterFile>,
     now: u64,
 ) -> (IncidentsReport, Option<String>) {
     let Ok(answered) = on_all(heads, |name, head| Ok::<_, Infallible>(said(name, head)));
@@ -60,8 +65,8 @@ pub fn history_and_cib(
             Err(e) => gaps.push(format!("{name}: {e}")),
         }
     }
-    let services = cib.as_deref().and_then(of_cib).unwrap_or_default();
-    let mut report = incidents(&files, &services, now);
+    let known = Known::of(cib.as_deref(), file);
+    let mut report = incidents(&files, &known.services, &known.names, now);
     report.gaps.extend(gaps);
     (report, cib)
 }
@@ -73,11 +78,12 @@ pub fn history_and_cib(
 pub fn own_history(
     head: &mut dyn Host,
     cib: Option<&str>,
+    file: &ClusterFile,
     now: u64,
 ) -> Result<IncidentsReport, HostError> {
     let logs = logs(&head.name().clone(), head)?;
-    let services = cib.and_then(of_cib).unwrap_or_default();
-    let mut report = incidents(&logs.files, &services, now);
+    let known = Known::of(cib, Some(file));
+    let mut report = incidents(&logs.files, &known.services, &known.names, now);
     report.gaps.extend(logs.gaps);
     Ok(report)
 }
@@ -129,13 +135,53 @@ pub(crate) fn files(head: &HostName, texts: [String; 2]) -> Vec<LogFile> {
     files.collect()
 }
 
-/// What Pacemaker runs together, by its CIB; `None` for a text that is none.
-pub fn of_cib(text: &str) -> Option<Vec<PoolFacts>> {
-    let found = services(&Element::parse(text, "a CIB").ok()?);
+/// What is known of the cluster beside its logs.
+#[derive(Debug, Default)]
+pub struct Known {
+    /// What Pacemaker runs together.
+    pub services: Vec<PoolFacts>,
+    /// Whose Corosync's numbers are.
+    pub names: Names,
+}
+
+impl Known {
+    /// By the live CIB, if there is one, and by the cluster file.
+    fn of(cib: Option<&str>, file: Option<&ClusterFile>) -> Self {
+        let mut known = Self::default();
+        if let Some(file) = file {
+            let Numbering { nodes, links } = Numbering::of(file, None);
+            known.names.nodes = nodes.into_iter().map(|(name, id)| (id, name)).collect();
+            known.names.links = links.into_iter().map(|(name, id)| (id, name)).collect();
+        }
+        if let Some(of_cib) = cib.and_then(of_cib) {
+            known.services = of_cib.services;
+            // What runs is nearer than what a file says.
+            known.names.nodes.extend(of_cib.names.nodes);
+        }
+        known
+    }
+}
+
+/// What a CIB tells; `None` for a text that is none.
+pub fn of_cib(text: &str) -> Option<Known> {
+    let cib = Element::parse(text, "a CIB").ok()?;
+    let nodes = cib.at(&["configuration", "nodes"]);
+    let nodes = nodes.iter().flat_map(|nodes| nodes.all("node"));
+    let nodes = nodes.filter_map(|node| {
+        let id = node.get("id")?.parse().ok()?;
+        Some((id, HostName::from(node.get("uname")?)))
+    });
+    let found = services(&cib);
     let groups = found.groups.into_iter().map(|(name, resources)| PoolFacts {
         name,
         active_on: None,
         resources,
     });
-    Some(groups.chain(together(found.single)).collect())
+    Some(Known {
+        services: groups.chain(together(found.single)).collect(),
+        names: Names {
+            nodes: nodes.collect(),
+            links: BTreeMap::new(),
+        },
+    })
 }

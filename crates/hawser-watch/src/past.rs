@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use hawser_host::{Clock, Host};
+use hawser_model::cluster_file::ClusterFile;
 use hawser_model::output::incident::IncidentsReport;
 use hawser_model::output::live::LiveIncidents;
 
@@ -32,7 +33,12 @@ impl Past {
     ///
     /// # Errors
     /// There is no thread to be had.
-    pub fn start(mut host: Box<dyn Host>, board: Board, clock: Clock) -> io::Result<Self> {
+    pub fn start(
+        mut host: Box<dyn Host>,
+        file: ClusterFile,
+        board: Board,
+        clock: Clock,
+    ) -> io::Result<Self> {
         let (news, told) = sync_channel::<()>(1);
         let cib = Arc::new(Mutex::new(None));
         let seen = Arc::clone(&cib);
@@ -44,7 +50,7 @@ impl Past {
                     Ok(()) => {
                         let cib = locked(&seen).clone();
                         let now = clock.time_of_day().0 / 1_000_000;
-                        match own_history(host.as_mut(), cib.as_deref(), now) {
+                        match own_history(host.as_mut(), cib.as_deref(), &file, now) {
                             Ok(read) => {
                                 board.incidents(newest(&read));
                                 report = Some(read);

@@ -171,7 +171,12 @@ impl All {
             }
             if past {
                 let unreached = self.connect();
-                let report = history(&mut self.heads, &unreached, seconds(clock));
+                let report = history(
+                    &mut self.heads,
+                    &unreached,
+                    Some(&self.file),
+                    seconds(clock),
+                );
                 locked(whole).past(&report);
             }
             clock.sleep(EVERY / 4);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hawser_account::incident::{LogFile, LogKind, incidents, moment};
+use hawser_account::incident::{LogFile, LogKind, Names, incidents, moment};
 use hawser_agent::questions::ReadReadings;
 use hawser_cluster::host::HeadsReadings;
 use hawser_cluster::host::questions::ReadKeptReadings;
@@ -50,7 +50,12 @@ fn told() -> IncidentsReport {
             ]
         })
         .collect();
-    incidents(&files, &case.cluster.pools, case.recorded)
+    incidents(
+        &files,
+        &case.cluster.pools,
+        &Names::default(),
+        case.recorded,
+    )
 }
 
 fn link(state: LinkState, latency_s: f64) -> Noted {

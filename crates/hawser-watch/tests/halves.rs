@@ -64,7 +64,7 @@ fn what_another_head_has_kept_is_taken_once_and_again_when_it_has_changed() {
 mod frozen {
     use std::sync::{Arc, Mutex};
 
-    use hawser_account::incident::{LogFile, LogKind, incidents, moment};
+    use hawser_account::incident::{LogFile, LogKind, Names, incidents, moment};
     use hawser_agent::questions::ReadReadings;
     use hawser_cluster::host::questions::{KeepLogs, ListKeptLogs, ReadKeptLog};
     use hawser_cluster::host::{KeptLogs, KeptName};
@@ -110,7 +110,12 @@ mod frozen {
                 })
             })
             .collect();
-        incidents(&files, &case.cluster.pools, case.recorded)
+        incidents(
+            &files,
+            &case.cluster.pools,
+            &Names::default(),
+            case.recorded,
+        )
     }
 
     #[test]

@@ -10,10 +10,12 @@ use hawser_cluster::host::drill::LogTexts;
 use hawser_cluster::host::questions::{KeepLogs, ReadCib, ReadKeptLogs, ReadLogEnds};
 use hawser_host::sim::{Simulated, Wire};
 use hawser_host::{Host, Hosts};
+use hawser_model::cluster_file::parse_complete;
 use hawser_model::drill::DrillCase;
 use hawser_model::names::HostName;
 use hawser_model::output::incident::IncidentsReport;
 use hawser_watch::history::history;
+use hawser_watch::live::newest;
 use hawser_watch::recorder::Recorder;
 
 /// Lines of an incident that is too large to be kept.
@@ -76,6 +78,7 @@ fn the_heads_logs_tell_of_a_power_cut_that_nobody_watched() {
         let report = history(
             &mut heads(&case, &Wire::default(), older),
             &BTreeMap::new(),
+            None,
             case.recorded,
         );
         let [incident] = report.incidents.as_slice() else {
@@ -108,7 +111,7 @@ fn a_head_that_is_away_is_a_gap_and_the_other_tells_what_it_saw() {
     let wire = Wire::default();
     wire.lose("head1".into());
     let unreached = BTreeMap::from([("head3".into(), "no route to host".to_owned())]);
-    let report = history(&mut heads(&case, &wire, 0), &unreached, case.recorded);
+    let report = history(&mut heads(&case, &wire, 0), &unreached, None, case.recorded);
     assert_eq!(report.incidents.len(), 1);
     for told in ["head1: ", "head3: no route to host"] {
         assert!(
@@ -124,7 +127,12 @@ fn a_head_that_is_away_is_a_gap_and_the_other_tells_what_it_saw() {
 fn what_a_watch_has_kept_tells_the_same_when_the_logs_were_rotated_away() {
     let case: DrillCase = hawser_cases::read("drill/power-cut");
     let wire = Wire::default();
-    let whole = history(&mut heads(&case, &wire, 0), &BTreeMap::new(), case.recorded);
+    let whole = history(
+        &mut heads(&case, &wire, 0),
+        &BTreeMap::new(),
+        None,
+        case.recorded,
+    );
     let mut rotated = Hosts::new();
     for (name, logs) in &case.logs {
         let kept = Arc::<Mutex<Vec<KeptLogs>>>::default();
@@ -141,7 +149,7 @@ fn what_a_watch_has_kept_tells_the_same_when_the_logs_were_rotated_away() {
         }
         rotated.insert(name.clone(), Box::new(head([String::new(), String::new()])));
     }
-    let told = history(&mut rotated, &BTreeMap::new(), case.recorded);
+    let told = history(&mut rotated, &BTreeMap::new(), None, case.recorded);
     let account = |report: &IncidentsReport| {
         let mut incidents = report.incidents.clone();
         incidents.iter_mut().for_each(|one| one.lines.clear());
@@ -154,6 +162,43 @@ fn what_a_watch_has_kept_tells_the_same_when_the_logs_were_rotated_away() {
     all.retain(|line| line.host == "head2".into());
     assert_eq!(lines(&told), all);
     assert!(!told.incidents.is_empty());
+}
+
+#[test]
+fn a_cut_link_is_told_by_the_file_s_names_and_kept_as_what_it_is() {
+    let text = include_str!("../../../examples/lab/hawser.toml");
+    let file = parse_complete(text, "hawser.toml").unwrap();
+    let logs = [
+        (
+            "head1",
+            include_str!("../../../cases/link/link-cut/head1/corosync.log"),
+        ),
+        (
+            "head2",
+            include_str!("../../../cases/link/link-cut/head2/corosync.log"),
+        ),
+    ];
+    let (wire, now) = (Wire::default(), 1_795_808_700);
+    let kept = Arc::<Mutex<Vec<KeptLogs>>>::default();
+    let head = |name: &str, log: &str| {
+        let texts = [log.to_owned(), String::new()];
+        let kept = kept.clone();
+        Simulated::new(name.into(), Head { texts, kept }, QUESTIONS, &wire)
+    };
+    let heads = logs.map(|(name, log)| (name.into(), Box::new(head(name, log)) as Box<dyn Host>));
+    let report = history(
+        &mut heads.into_iter().collect(),
+        &BTreeMap::new(),
+        Some(&file),
+        now,
+    );
+    let shown = newest(&report).newest;
+    let [line] = shown.as_slice() else {
+        panic!("{report:#?}");
+    };
+    let said = (line.away.as_str(), line.trigger.as_str());
+    let away = "no service was away, a link down for 13.428 s";
+    assert_eq!(said, (away, "link ring1 between head1 and head2 was down"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod watched;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use hawser_account::incident::incidents;
+use hawser_account::incident::{Names, incidents};
 use hawser_host::Clock;
 use hawser_host::sim::{Simulated, Wire};
 use hawser_model::output::live::{EndKnown, Light};
@@ -88,7 +88,7 @@ impl Heads {
             }
             if past {
                 self.pasts += 1;
-                whole.past(&incidents(&[], &[], time));
+                whole.past(&incidents(&[], &[], &Names::default(), time));
             }
             whole.judge(clock.now(), time);
             drop(whole);

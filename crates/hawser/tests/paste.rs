@@ -109,6 +109,36 @@ fn a_folder_of_logs_tells_why_a_service_was_away() {
     );
 }
 
+/// The CIB says which head has which number; no cluster file, so the link has Corosync's.
+#[test]
+fn a_folder_of_logs_tells_of_a_link_that_was_down() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases/link/link-cut");
+    for head in ["head1", "head2"] {
+        fs::create_dir(folder.path().join(head)).expect("a folder");
+        let log = Path::new(head).join("corosync.log");
+        fs::copy(cases.join(&log), folder.path().join(&log)).expect("a log");
+    }
+    let nodes = r#"<node id="1" uname="head1"/><node id="2" uname="head2"/>"#;
+    let cib = format!("<cib><configuration><nodes>{nodes}</nodes></configuration></cib>");
+    fs::write(folder.path().join("cib.xml"), cib).expect("a file");
+    let path = folder.path().to_str().expect("a path");
+    let ran = explain(&["--logs", path], Stdio::null());
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    for told in [
+        "1127-193356: link 1 between head1 and head2 was down\n",
+        "link 1 between head1 and head2 was down for 13.428 s; head1 and head2 say so\n",
+        "no service was away for it",
+    ] {
+        assert!(ran.stdout.contains(told), "{told}: {}", ran.stdout);
+    }
+    let answer = explain(&["--logs", path, "--json"], Stdio::null());
+    let report = json(&answer, "incidents");
+    let incident = &report["incidents"][0];
+    assert_eq!(incident.get("outage_s"), None);
+    assert_eq!(incident["links"][0]["down_s"], 13.428);
+}
+
 #[test]
 fn what_the_watches_have_kept_tells_the_same_as_the_logs() {
     let report = report_of("drill/power-cut");

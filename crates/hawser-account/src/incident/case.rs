@@ -11,9 +11,11 @@ use hawser_model::names::HostName;
 use hawser_model::output::incident::{LogKind, ReadLog};
 
 use super::clocks::{self, Clocks};
+use super::heard::{heard, numbered};
 use super::lines::{self, Line, LogFile};
 use super::said::{Said, said};
-use super::windows::Window;
+use super::spans::{Span, spans};
+use super::windows::{Incident, Window};
 use crate::outage::spans::{Facts, ready};
 use crate::outage::stall::Outage;
 use crate::outage::timeline::{self, At, on_drills_clock};
@@ -23,6 +25,9 @@ const BEFORE_US: i64 = 60_000_000;
 
 /// And after it: who stood still says so when it runs again.
 const AFTER_US: i64 = 120_000_000;
+
+/// Of links alone so many lines are kept of the beginning, and of the end.
+const FLAPPING: usize = 1000;
 
 /// The logs of all heads.
 pub(super) struct Heads {
@@ -159,6 +164,24 @@ impl Heads {
         all
     }
 
+    /// When each head saw its links down.
+    pub(super) fn spans(&self) -> impl Iterator<Item = (HostName, Vec<Span>)> {
+        self.heads.iter().map(|(host, head)| {
+            let clock = self.clock(host);
+            let lines = head.lines[LogKind::Corosync as usize].iter();
+            let lines = lines
+                .filter_map(|line| Some((on_drills_clock(line.at, clock), heard(line.rest())?)));
+            (host.clone(), spans(lines))
+        })
+    }
+
+    /// Which head has which number, line by line.
+    pub(super) fn numbered(&self) -> impl Iterator<Item = (u32, HostName)> {
+        let heads = self.heads.values();
+        let lines = heads.flat_map(|head| &head.lines[LogKind::Pacemaker as usize]);
+        lines.filter_map(|line| numbered(line.rest()))
+    }
+
     fn all_lines(&self) -> impl Iterator<Item = &Line> {
         self.on_one_clock().map(|(_, _, _, line)| line)
     }
@@ -210,15 +233,22 @@ impl Heads {
         named.collect()
     }
 
-    /// The lines around an incident, of both logs.
-    pub(super) fn lines(&self, from: Moment, to: Moment) -> [Vec<String>; 2] {
-        let around = from.shifted(-BEFORE_US)..=to.shifted(AFTER_US);
+    /// The lines around an incident, of both logs; of links alone those that tell of links.
+    pub(super) fn lines(&self, incident: &Incident) -> [Vec<String>; 2] {
+        let around = incident.from.shifted(-BEFORE_US)..=incident.to.shifted(AFTER_US);
         [LogKind::Corosync, LogKind::Pacemaker].map(|kind| {
             let lines = self
                 .heads
                 .values()
                 .flat_map(|head| within(&head.lines[kind as usize], |line| line.at, &around));
-            lines.map(|line| line.text.clone()).collect()
+            if !incident.links_alone {
+                return lines.map(|line| line.text.clone()).collect();
+            }
+            let heard = |line: &&Line| match kind {
+                LogKind::Corosync => heard(line.rest()).is_some(),
+                LogKind::Pacemaker => numbered(line.rest()).is_some(),
+            };
+            ends(lines.filter(heard).map(|line| line.text.clone()).collect())
         })
     }
 
@@ -312,6 +342,14 @@ impl Heads {
             stopped: None,
         }
     }
+}
+
+/// The first and the last lines of one that flaps for days: with all of them it would be too large to be kept.
+fn ends(mut lines: Vec<String>) -> Vec<String> {
+    if lines.len() > 2 * FLAPPING {
+        lines.drain(FLAPPING..lines.len() - FLAPPING);
+    }
+    lines
 }
 
 /// The part of what is in the order of time that is of some time.

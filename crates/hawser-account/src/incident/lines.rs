@@ -6,6 +6,7 @@ use hawser_model::drill::Moment;
 use hawser_model::names::HostName;
 use hawser_model::output::incident::LogKind;
 
+use super::heard::{heard, is_name, numbered};
 use super::said;
 use crate::outage::marks;
 use crate::outage::stamp::{MONTHS, stamped};
@@ -67,11 +68,10 @@ pub(super) fn read(file: &LogFile, recorded: u64) -> Lines {
         lines.first = Some(lines.first.map_or(at, |first| first.min(at)));
         lines.last = Some(lines.last.map_or(at, |last| last.max(at)));
         let tells = match file.kind {
-            LogKind::Corosync => {
-                marks::corosync(&rest).is_some() || rest.contains("A new membership (")
-            }
+            LogKind::Corosync => marks::corosync(&rest).is_some() || heard(&rest).is_some(),
             LogKind::Pacemaker => {
                 marks::pacemaker(&rest).is_some()
+                    || numbered(&rest).is_some()
                     || rest.contains("Retrieving metadata for ")
                     || rest.contains(" is eligible to fence (")
             }
@@ -93,8 +93,7 @@ fn host(kind: LogKind, rest: &str) -> Option<HostName> {
         }
         LogKind::Pacemaker => rest.split_once(" pacemaker-")?.0,
     };
-    let allowed = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
-    (!name.is_empty() && name.len() <= 64 && name.chars().all(allowed)).then(|| name.into())
+    is_name(name).then(|| name.into())
 }
 
 /// A line with a stamp of the form that `stamped` reads, and whether it had whole seconds. Beside that form logs have it

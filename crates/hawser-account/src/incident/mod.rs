@@ -7,10 +7,13 @@
 
 mod case;
 mod clocks;
+mod heard;
 mod lines;
+mod links;
 mod said;
 mod services;
 mod shown;
+mod spans;
 mod trigger;
 mod windows;
 
@@ -30,6 +33,7 @@ use windows::{Incident, Window};
 
 pub use hawser_model::output::incident::LogKind;
 pub use lines::{LogFile, local, moment};
+pub use links::Names;
 pub use services::together;
 pub use shown::proof;
 
@@ -66,7 +70,7 @@ struct Told {
 }
 
 impl Told {
-    fn by(files: &[LogFile], services: &[PoolFacts], recorded: u64) -> Self {
+    fn by(files: &[LogFile], services: &[PoolFacts], names: &Names, recorded: u64) -> Self {
         let heads = Heads::new(files, recorded);
         let marks = heads.marks();
         let mut services = match services {
@@ -84,14 +88,13 @@ impl Told {
                 "{more} of the services that are named are left out"
             ));
         }
-        let mut incidents = windows::incidents(&services, &marks);
-        if let Some(more) = incidents
-            .len()
-            .checked_sub(INCIDENTS)
-            .filter(|more| *more > 0)
-        {
-            incidents.drain(..more);
-            left_out.push(format!("the {more} oldest incidents are left out"));
+        let incidents = windows::incidents(&services, &marks);
+        let incidents = links::with_links(incidents, links::downs(&heads, names));
+        let (incidents, more) = newest(incidents, INCIDENTS);
+        if more > 0 {
+            left_out.push(format!(
+                "{more} incidents are left out: those of links alone first, then the oldest"
+            ));
         }
         Self {
             incidents,
@@ -103,20 +106,39 @@ impl Told {
     }
 }
 
+/// The newest, and how many more there are: links alone push out no head and no service.
+fn newest(mut incidents: Vec<Incident>, most: usize) -> (Vec<Incident>, usize) {
+    let more = incidents.len().saturating_sub(most);
+    let mut surplus = more;
+    incidents.retain(|one| {
+        let goes = surplus > 0 && one.links_alone;
+        surplus -= usize::from(goes);
+        !goes
+    });
+    incidents.drain(..surplus);
+    (incidents, more)
+}
+
 /// Everything the logs say. `services` are what Pacemaker runs together, from its CIB; where there are none, they are
-/// taken from the names in the logs. `recorded`, seconds since 1970 UTC, tells the year of the stamps.
-pub fn incidents(files: &[LogFile], services: &[PoolFacts], recorded: u64) -> IncidentsReport {
-    tell(&Told::by(files, services, recorded), LINES)
+/// taken from the names in the logs; `names` are those of Corosync's numbers. `recorded`, seconds since 1970 UTC, tells the
+/// year of the stamps.
+pub fn incidents(
+    files: &[LogFile],
+    services: &[PoolFacts],
+    names: &Names,
+    recorded: u64,
+) -> IncidentsReport {
+    tell(&Told::by(files, services, names, recorded), names, LINES)
 }
 
 /// What the logs tell, with accounts of so many lines together.
-fn tell(told: &Told, mut lines: usize) -> IncidentsReport {
+fn tell(told: &Told, names: &Names, mut lines: usize) -> IncidentsReport {
     let said = told.heads.said();
     let mut left_out = told.left_out.clone();
     // The newest first: they are looked at first.
     let incidents = told.incidents.iter().rev();
     let mut incidents: Vec<IncidentReport> = incidents
-        .map(|one| report(one, told, &said, &mut lines, &mut left_out))
+        .map(|one| report(one, told, names, &said, &mut lines, &mut left_out))
         .collect();
     incidents.reverse();
     let mut gaps = told.heads.gaps();
@@ -139,20 +161,23 @@ pub struct Lines {
     pub corosync: Vec<String>,
     /// Of pacemaker.log.
     pub pacemaker: Vec<String>,
+    /// Nothing but heartbeat links was down.
+    pub links_alone: bool,
 }
 
 /// The lines about each incident that one head's logs tell of: from a minute before it to two after. The account of them
 /// and of the other heads' is the same as of the whole logs.
 pub fn lines(files: &[LogFile], services: &[PoolFacts], recorded: u64) -> Vec<Lines> {
-    let told = Told::by(files, services, recorded);
+    let told = Told::by(files, services, &Names::default(), recorded);
     told.incidents
         .iter()
         .map(|incident| {
-            let [corosync, pacemaker] = told.heads.lines(incident.from, incident.to);
+            let [corosync, pacemaker] = told.heads.lines(incident);
             Lines {
                 id: lines::digits(&lines::local(incident.from)),
                 corosync,
                 pacemaker,
+                links_alone: incident.links_alone,
             }
         })
         .collect()
@@ -162,11 +187,32 @@ pub fn lines(files: &[LogFile], services: &[PoolFacts], recorded: u64) -> Vec<Li
 fn report(
     incident: &Incident,
     told: &Told,
+    names: &Names,
     said: &[(Moment, HostName, Said)],
     lines: &mut usize,
     left_out: &mut Vec<String>,
 ) -> IncidentReport {
     let began = lines::local(incident.from);
+    let links = links::outages(incident, names);
+    let (shown, lines_left_out) = shown::shown(incident, &told.heads);
+    let of_links = IncidentReport {
+        id: lines::digits(&began),
+        began: began.clone(),
+        lasted_s: incident.to.since(incident.from),
+        trigger: links::trigger(&links),
+        cause: None,
+        fenced: Vec::new(),
+        outage_s: None,
+        services: Vec::new(),
+        links,
+        promises: Vec::new(),
+        lines: shown,
+        lines_left_out,
+        readings: Vec::new(),
+    };
+    if incident.links_alone {
+        return of_links;
+    }
     let mut windows: Vec<&Window> = incident.windows.iter().collect();
     // The longest first: of those there is an account in any case.
     windows.sort_by_key(|window| Reverse(window.to.0.saturating_sub(window.from.0)));
@@ -209,20 +255,13 @@ fn report(
         within(said, |(at, ..)| *at, &(since..=until)),
     );
     let begun = trigger::trigger(incident, marks, said);
-    let (shown, lines_left_out) = shown::shown(incident, &told.heads);
     IncidentReport {
-        id: lines::digits(&began),
-        began,
-        lasted_s: incident.to.since(incident.from),
         trigger: begun.what,
         cause: begun.why,
         fenced,
-        outage_s: away.first().map_or(0.0, |longest| longest.outage_s),
+        outage_s: Some(away.first().map_or(0.0, |longest| longest.outage_s)),
         services: away,
-        promises: Vec::new(),
-        lines: shown,
-        lines_left_out,
-        readings: Vec::new(),
+        ..of_links
     }
 }
 
@@ -273,10 +312,34 @@ mod tests {
     }
 
     #[test]
+    fn links_alone_are_left_out_before_any_head() {
+        let at = |n: u64, links_alone| Incident {
+            links_alone,
+            ..Incident::new(Moment(n), Moment(n))
+        };
+        let all = [
+            (1, false),
+            (2, true),
+            (3, false),
+            (4, true),
+            (5, false),
+            (6, true),
+        ];
+        let left = |most| {
+            let all = all.map(|(n, links_alone)| at(n, links_alone));
+            let (left, more) = newest(all.into(), most);
+            (left.iter().map(|one| one.from.0).collect::<Vec<_>>(), more)
+        };
+        assert_eq!(left(6), (vec![1, 2, 3, 4, 5, 6], 0));
+        assert_eq!(left(4), (vec![1, 3, 5, 6], 2));
+        assert_eq!(left(2), (vec![3, 5], 4));
+    }
+
+    #[test]
     fn services_beyond_any_cluster_are_left_out_and_that_is_said() {
         let named = |n| format!("Initiating start operation r{n}_start_0 on head1");
         let lines: Vec<String> = (0..SERVICES + 7).map(named).collect();
-        let told = Told::by(&log(&lines), &[], 1_795_600_000);
+        let told = Told::by(&log(&lines), &[], &Names::default(), 1_795_600_000);
         assert_eq!(told.services.len(), SERVICES);
         assert_eq!(
             told.left_out,
@@ -287,11 +350,11 @@ mod tests {
     #[test]
     fn accounts_of_too_many_lines_are_left_out_and_that_is_said() {
         let lines: Vec<String> = (0..20).flat_map(away).collect();
-        let told = Told::by(&log(&lines), &[], 1_795_600_000);
-        let whole = tell(&told, LINES);
+        let told = Told::by(&log(&lines), &[], &Names::default(), 1_795_600_000);
+        let whole = tell(&told, &Names::default(), LINES);
         assert_eq!(whole.incidents[0].services.len(), 20);
         assert!(!whole.gaps.iter().any(|gap| gap.contains("too long")));
-        let cut = tell(&told, 3 * LINES_AT_LEAST);
+        let cut = tell(&told, &Names::default(), 3 * LINES_AT_LEAST);
         assert_eq!(cut.incidents[0].services.len(), 3);
         let last = cut.gaps.last().map(String::as_str);
         let said = "incident 20261125-000000: 17 outages of services without an account: the logs are too long";

@@ -5,6 +5,7 @@ use hawser_model::output::drill::OutagePhase;
 use hawser_model::output::incident::{IncidentLine, IncidentReport, LogKind, ServiceOutage};
 
 use super::case::Heads;
+use super::heard::{Heard, heard};
 use super::lines::Line;
 use super::said::{Said, said};
 use super::windows::Incident;
@@ -23,13 +24,23 @@ const MOST: usize = 500;
 pub(super) fn shown(incident: &Incident, heads: &Heads) -> (Vec<IncidentLine>, u64) {
     let time = incident.from.shifted(-BEFORE_US)..=incident.to.shifted(AFTER_US);
     let tells = |at: Moment, kind, line: &Line| {
+        let link = || {
+            matches!(
+                heard(line.rest()),
+                Some(Heard::Link { .. } | Heard::NoLink(_))
+            )
+        };
+        let link = kind == LogKind::Corosync && link();
+        if incident.links_alone {
+            return link && at <= incident.to;
+        }
         let marks = match kind {
             LogKind::Corosync => marks::corosync(line.rest()).is_some(),
             LogKind::Pacemaker => marks::pacemaker(line.rest()).is_some(),
         };
         match said(line.rest()) {
             Some(Said::Paused(_)) => true,
-            said => at <= incident.to && (marks || said.is_some()),
+            said => at <= incident.to && (marks || link || said.is_some()),
         }
     };
     let mut lines: Vec<_> = heads

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use hawser_model::drill::{Moment, PoolFacts};
 use hawser_model::names::HostName;
 
+use super::links::Down;
 use crate::outage::marks::Mark;
 use crate::outage::timeline::At;
 
@@ -12,7 +13,7 @@ use crate::outage::timeline::At;
 const QUIET_US: u64 = 30_000_000;
 
 /// Incidents this close to each other are one.
-const ONE_US: u64 = 10_000_000;
+pub(super) const ONE_US: u64 = 10_000_000;
 
 /// A time in which a service was away, with what follows until its next one.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,16 +37,34 @@ pub(super) struct Incident {
     pub(super) from: Moment,
     pub(super) to: Moment,
     pub(super) windows: Vec<Window>,
+    /// Links that were down.
+    pub(super) links: Vec<Down>,
+    /// No head was lost and no service away.
+    pub(super) links_alone: bool,
 }
 
-/// All incidents, in the order of time.
+impl Incident {
+    pub(super) fn new(from: Moment, to: Moment) -> Self {
+        Self {
+            from,
+            to,
+            windows: Vec::new(),
+            links: Vec::new(),
+            links_alone: false,
+        }
+    }
+}
+
+/// All incidents of heads and services, in the order of time.
 pub(super) fn incidents(services: &[PoolFacts], marks: &[At]) -> Vec<Incident> {
     let mut all: Vec<Incident> = losses(marks);
     for service in services {
-        all.extend(windows(service, marks).into_iter().map(|window| Incident {
-            from: window.from,
-            to: window.to,
-            windows: vec![window],
+        all.extend(windows(service, marks).into_iter().map(|window| {
+            let only = Incident::new(window.from, window.to);
+            Incident {
+                windows: vec![window],
+                ..only
+            }
         }));
     }
     all.sort_by_key(|incident| (incident.from, incident.to));
@@ -64,30 +83,25 @@ pub(super) fn incidents(services: &[PoolFacts], marks: &[At]) -> Vec<Incident> {
 
 /// Members that were lost and fencings, whether a service was away for it or not.
 fn losses(marks: &[At]) -> Vec<Incident> {
-    let only = |from, to| Incident {
-        from,
-        to,
-        windows: Vec::new(),
-    };
     let mut losses = Vec::new();
     let mut awaited: Option<Moment> = None;
     let mut asked: Option<(Moment, &HostName)> = None;
     for At { at, mark, .. } in marks {
         match mark {
             Mark::TokenLost { token_ms } => awaited = Some(before(*at, *token_ms)),
-            Mark::Left => losses.push(only(awaited.take().unwrap_or(*at), *at)),
+            Mark::Left => losses.push(Incident::new(awaited.take().unwrap_or(*at), *at)),
             Mark::FenceAsked(target) => {
                 asked.get_or_insert((*at, target));
             }
             Mark::FenceEnded { target, ok: true } | Mark::ConfirmedByHand(target) => {
                 if let Some((from, _)) = asked.take_if(|(_, of)| *of == target) {
-                    losses.push(only(from, *at));
+                    losses.push(Incident::new(from, *at));
                 }
             }
             _ => {}
         }
     }
-    losses.extend(asked.map(|(from, _)| only(from, from)));
+    losses.extend(asked.map(|(from, _)| Incident::new(from, from)));
     losses
 }
 

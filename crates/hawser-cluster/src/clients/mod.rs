@@ -42,14 +42,17 @@ pub fn longest_outage(
     let all = forecast(file, live.unwrap_or(&nothing));
     let latest = all.iter().map(Forecast::latest).max();
     let seen = incidents.into_iter().flat_map(|it| &it.incidents);
-    let seen = seen.filter(|incident| !incident.fenced.is_empty() && incident.outage_s > 0.0);
-    let longest = seen.max_by(|one, other| one.outage_s.total_cmp(&other.outage_s));
+    let seen = seen.filter(|incident| !incident.fenced.is_empty());
+    let seen = seen.filter_map(|incident| Some((incident, incident.outage_s?)));
+    let longest = seen
+        .filter(|(_, seconds)| *seconds > 0.0)
+        .max_by(|(_, one), (_, other)| one.total_cmp(other));
     LongestOutage {
         expected_s: latest.map_or(0.0, |period| period.0.as_secs_f64()),
         without_start: all.iter().any(|it| it.back.is_none()),
-        seen: longest.map(|incident| SeenOutage {
+        seen: longest.map(|(incident, seconds)| SeenOutage {
             incident: incident.id.clone(),
-            seconds: incident.outage_s,
+            seconds,
         }),
         unread: incidents.map_or_else(Vec::new, |it| it.gaps.clone()),
     }

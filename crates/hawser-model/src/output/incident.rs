@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::drill::{OutagePhase, PromiseReport};
+use super::link_outage::LinkOutage;
 use crate::finding::WordedFinding;
 use crate::names::HostName;
 use crate::readings::{Noted, Subject};
@@ -78,7 +79,8 @@ pub struct IncidentLine {
     pub text: String,
 }
 
-/// Something that happened to the cluster: a head that was lost, a fencing, a service that was not there for a while.
+/// Something that happened to the cluster: a head that was lost, a fencing, a service that was not there for a while, a
+/// heartbeat link that was down.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IncidentReport {
     /// When it began, as digits: `20261122-111412`.
@@ -93,10 +95,14 @@ pub struct IncidentReport {
     pub cause: Option<String>,
     /// Heads that were fenced, in order, each once.
     pub fenced: Vec<HostName>,
-    /// The longest outage of a service, in seconds; 0 when none was away.
-    pub outage_s: f64,
+    /// The longest outage of a service, in seconds; 0 when none was away. Absent: nothing but heartbeat links was down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outage_s: Option<f64>,
     /// The services that were away, longest outage first.
     pub services: Vec<ServiceOutage>,
+    /// The heartbeat links that were down. Those of a head that was lost went down with it, and are not told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<LinkOutage>,
     /// Whether it went as the cluster file's timing lets one expect; empty where no file was there or it says nothing of this.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub promises: Vec<PromiseReport>,
@@ -211,12 +217,17 @@ pub struct ListedIncident {
     pub began: String,
     /// What began it, in words.
     pub trigger: String,
-    /// The longest outage of a service, in seconds; 0 when none was away.
-    pub outage_s: f64,
-    /// What of it nothing marks, in seconds.
-    pub unattributed_s: f64,
+    /// The longest outage of a service, in seconds; 0 when none was away. Absent: nothing but heartbeat links was down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outage_s: Option<f64>,
+    /// What of it nothing marks, in seconds; absent where `outage_s` is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unattributed_s: Option<f64>,
     /// The services that were away, longest outage first.
     pub pools: Vec<String>,
+    /// The heartbeat links that were down.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<LinkOutage>,
     /// Why it happened, as far as the logs say it. Absent: they do not.
     pub cause: Option<String>,
 }
@@ -225,12 +236,15 @@ impl From<IncidentReport> for ListedIncident {
     fn from(incident: IncidentReport) -> Self {
         let services = &incident.services;
         Self {
-            unattributed_s: services.first().map_or(0.0, |it| it.unattributed_s),
+            unattributed_s: incident
+                .outage_s
+                .map(|_| services.first().map_or(0.0, |it| it.unattributed_s)),
             pools: services.iter().map(|it| it.service.clone()).collect(),
             id: incident.id,
             began: incident.began,
             trigger: incident.trigger,
             outage_s: incident.outage_s,
+            links: incident.links,
             cause: incident.cause,
         }
     }
@@ -250,10 +264,12 @@ pub struct Step<'a> {
 }
 
 impl IncidentReport {
-    /// Which services were away and for how long at most, in a few words.
+    /// Which services were away and for how long at most, in a few words; of links alone, how long the first was down.
     pub fn away(&self) -> String {
         let [longest, rest @ ..] = self.services.as_slice() else {
-            return "no service was away".to_owned();
+            let link = self.links.first().filter(|_| self.outage_s.is_none());
+            let link = link.map(|link| format!(", a link down {}", link.how_long()));
+            return format!("no service was away{}", link.unwrap_or_default());
         };
         let more = match rest.len() {
             0 => String::new(),

@@ -55,7 +55,7 @@ pub(super) fn incidents(m: &mut Markup, page: &LivePage) {
             "p",
             &[],
             format_args!(
-                "No head was lost or fenced and no service was away, as far as {whose} {keep} it."
+                "No head was lost or fenced, no service was away and no heartbeat link was down, as far as {whose} {keep} it."
             ),
         ),
         false => m.node("ol", &[("class", &"plain incidents")], |m| {

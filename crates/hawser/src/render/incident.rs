@@ -10,7 +10,7 @@ use super::drill::parts;
 use super::findings::findings;
 use crate::output::paint::style;
 
-const NONE: &str = "No head was lost or fenced and no service was away, as far as these logs go.\n";
+const NONE: &str = "No head was lost or fenced, no service was away and no heartbeat link was down, as far as these logs go.\n";
 
 /// All incidents, oldest first, and what stood in the way of telling more.
 pub fn text(report: &IncidentsReport) -> String {
@@ -131,12 +131,17 @@ fn one(incident: &IncidentReport) -> String {
         style(format!("Incident {}:", incident.id)).bold(),
         incident.trigger
     );
+    // Where nothing but links was down nobody asks who was fenced.
+    let of_links = incident.outage_s.is_none();
     let fenced: Vec<&str> = incident.fenced.iter().map(HostName::as_str).collect();
     let fenced = match fenced.is_empty() {
         true => "nobody".to_owned(),
         false => fenced.join(", "),
     };
-    let _ = writeln!(out, "  began {}; fenced: {fenced}", incident.began);
+    let _ = match of_links {
+        true => writeln!(out, "  began {}", incident.began),
+        false => writeln!(out, "  began {}; fenced: {fenced}", incident.began),
+    };
     match &incident.cause {
         Some(cause) => {
             let _ = writeln!(out, "  {cause}");
@@ -149,6 +154,9 @@ fn one(incident: &IncidentReport) -> String {
             false => style("broken").red().bold(),
         };
         let _ = writeln!(out, "  {held}: {}", promise.text);
+    }
+    for link in &incident.links {
+        let _ = writeln!(out, "  {}", link.sentence());
     }
     if incident.services.is_empty() {
         out.push_str("  no service was away for it\n");

@@ -201,7 +201,7 @@ fn read(
 /// How long an outage lasts, by the heads that answer; by the cluster file alone if none does.
 fn outage(cluster: &Cluster, file: &ClusterFile) -> miette::Result<LongestOutage> {
     let (mut heads, failed) = cluster.promptly(1).try_connect()?;
-    let (incidents, cib) = history_and_cib(&mut heads, &why_not(&failed), now());
+    let (incidents, cib) = history_and_cib(&mut heads, &why_not(&failed), Some(file), now());
     let live = cib.and_then(|cib| Element::parse(&cib, "the CIB").ok());
     Ok(longest_outage(file, live.as_ref(), Some(&incidents)))
 }

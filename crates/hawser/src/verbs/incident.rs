@@ -30,7 +30,7 @@ pub struct Args {
 
 #[derive(Subcommand)]
 enum What {
-    /// Heads that were lost or fenced and services that were away, a line each, oldest first
+    /// Heads that were lost or fenced, services that were away and heartbeat links that were down, a line each, oldest first
     List(Of),
     /// One incident: what began it, and where each second of its outages went
     Show {
@@ -107,7 +107,7 @@ fn read(which: &Which, id: Option<&str>) -> miette::Result<IncidentsReport> {
     let (mut heads, failed) = cluster.promptly(1).try_connect()?;
     let unreached = why_not(&failed);
     let mut report = aloud("the heads' logs are being read", || {
-        history(&mut heads, &unreached, now())
+        history(&mut heads, &unreached, cluster.cluster_file(), now())
     });
     report.read_at = Some(now());
     if report.heads.is_empty() {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use hawser_account::incident::incidents;
-use hawser_watch::history::of_cib;
+use hawser_watch::history::{Known, of_cib};
 use miette::bail;
 
 use super::check::now;
@@ -27,16 +27,17 @@ pub fn run(path: &Path, json: bool) -> miette::Result<ExitCode> {
             first(&taken.gaps).unwrap_or_default()
         );
     }
-    let services = taken.cib.as_ref().and_then(|(place, bytes)| {
-        let services = of_cib(&String::from_utf8_lossy(bytes));
-        if services.is_none() {
+    let known = taken.cib.as_ref().and_then(|(place, bytes)| {
+        let known = of_cib(&String::from_utf8_lossy(bytes));
+        if known.is_none() {
             taken.gaps.push(format!(
                 "{place}: not a CIB; services are told by the names of their resources"
             ));
         }
-        services
+        known
     });
-    let mut report = incidents(&taken.logs, &services.unwrap_or_default(), taken.recorded);
+    let Known { services, names } = known.unwrap_or_default();
+    let mut report = incidents(&taken.logs, &services, &names, taken.recorded);
     if report.heads.iter().all(|head| head.from.is_none()) {
         bail!(
             help = "stamps that are known: \"Nov 22 11:14:13.159\", \"Nov 22 11:14:13\", \"2026-11-22T11:14:13.159+01:00\"",

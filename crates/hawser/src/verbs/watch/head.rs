@@ -77,7 +77,12 @@ pub fn stay(
     });
     let mut voice = Voice::begin(args, to, &board, own.as_str(), whose, &clock)?;
     let mine = || hawser_agent::own(own.clone());
-    let past = started(Past::start(mine(), board.clone(), clock.clone()))?;
+    let past = started(Past::start(
+        mine(),
+        file.clone(),
+        board.clone(),
+        clock.clone(),
+    ))?;
     let mut host = mine();
     let mut look = started(Looker::start(file.clone(), own.clone(), mine()))?;
     let trouble = match file.watch.port() {

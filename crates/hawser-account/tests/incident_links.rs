@@ -1,0 +1,230 @@
+//! What the logs of a lab tell whose links were cut (`cases/link`). What is expected lies in `cases/incident/`;
+//! `UPDATE_CASES=1 cargo test -p hawser-account --test incident_links` writes that again, for a person to read the difference.
+
+use std::fs;
+use std::path::Path;
+
+use hawser_account::incident::{LogFile, LogKind, Names, incidents, lines};
+use hawser_model::output::incident::IncidentsReport;
+
+const LINKS: [&str; 8] = [
+    "link-cut",
+    "link-flaps",
+    "links-all",
+    "link-one-way",
+    "link-then-other",
+    "link-middle",
+    "link-clean-stop",
+    "link-head-lost",
+];
+
+/// When the logs of `cases/link` were recorded.
+const LINKS_RECORDED: u64 = 1_795_808_700;
+
+/// The logs of a lab whose links were cut.
+fn link_files(name: &str) -> Vec<LogFile> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../cases/link/{name}"));
+    let mut files = Vec::new();
+    for head in ["head1", "head2"] {
+        for (kind, log) in [
+            (LogKind::Corosync, "corosync.log"),
+            (LogKind::Pacemaker, "pacemaker.log"),
+        ] {
+            let text = fs::read_to_string(folder.join(head).join(log)).ok();
+            let folder = head.to_owned();
+            files.extend(text.map(|text| LogFile { kind, folder, text }));
+        }
+    }
+    files
+}
+
+/// Of the lab's two heads and two heartbeat links.
+fn lab() -> Names {
+    Names {
+        nodes: [(1, "head1".into()), (2, "head2".into())].into(),
+        links: [(0, "ring0".into()), (1, "ring1".into())].into(),
+    }
+}
+
+fn of_links(name: &str) -> IncidentsReport {
+    incidents(&link_files(name), &[], &lab(), LINKS_RECORDED)
+}
+
+#[test]
+fn the_logs_of_each_cut_link_tell_what_is_expected() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases/incident");
+    for name in LINKS {
+        let report = serde_json::to_string_pretty(&of_links(name)).unwrap() + "\n";
+        let path = folder.join(format!("{name}.json"));
+        if std::env::var_os("UPDATE_CASES").is_some() {
+            fs::write(&path, &report).unwrap();
+        }
+        let expected = fs::read_to_string(&path).unwrap_or_default();
+        assert_eq!(report, expected, "{}", path.display());
+    }
+}
+
+#[test]
+fn a_link_that_was_down_is_an_incident_without_an_outage() {
+    let one = |name: &str| {
+        let report = of_links(name);
+        let [incident] = report.incidents.as_slice() else {
+            panic!("{name}: {report:#?}");
+        };
+        incident.clone()
+    };
+    // By Corosync's own lines: head2 says it down at 19:33:56.402, head1 up at 19:34:09.830.
+    let cut = one("link-cut");
+    assert_eq!(cut.trigger, "link ring1 between head1 and head2 was down");
+    assert_eq!((cut.id.as_str(), cut.outage_s), ("20261127-193356", None));
+    let [link] = cut.links.as_slice() else {
+        panic!("{cut:#?}");
+    };
+    assert_eq!((link.times, link.down_s), (1, Some(13.428)));
+    assert_eq!(link.said_by, ["head1".into(), "head2".into()]);
+    let flaps = one("link-flaps");
+    assert_eq!(
+        flaps.trigger,
+        "link ring1 between head1 and head2 was down 4 times"
+    );
+    assert_eq!(flaps.lasted_s, 25.412);
+    // Less than a token: nobody was lost.
+    let all = one("links-all");
+    let last_left = "links ring0 and ring1 between head1 and head2 were down; for a time there was no link between head1 and head2";
+    assert_eq!(all.trigger, last_left);
+    assert!(
+        all.links
+            .iter()
+            .all(|link| link.times == 2 && link.last_left)
+    );
+    let middle = one("link-middle");
+    assert_eq!(
+        (middle.links[0].since_known, middle.links[0].down_s),
+        (false, None)
+    );
+    assert_eq!(
+        middle.away(),
+        "no service was away, a link down for a time whose beginning is not in these logs"
+    );
+}
+
+#[test]
+fn a_head_that_stops_has_its_links_with_it() {
+    let [stop] = &of_links("link-clean-stop").incidents[..] else {
+        panic!("{:#?}", of_links("link-clean-stop"));
+    };
+    assert_eq!(stop.links, []);
+    assert!(stop.outage_s.is_some());
+    // Both heads lost all links, and each other: one incident, which says so.
+    let [lost] = &of_links("link-head-lost").incidents[..] else {
+        panic!("{:#?}", of_links("link-head-lost"));
+    };
+    assert_eq!((lost.outage_s, lost.links.len()), (Some(0.0), 2));
+}
+
+#[test]
+fn a_number_that_nobody_explains_is_told_as_one() {
+    let report = incidents(
+        &link_files("link-cut"),
+        &[],
+        &Names::default(),
+        LINKS_RECORDED,
+    );
+    let triggers: Vec<&str> = report
+        .incidents
+        .iter()
+        .map(|one| one.trigger.as_str())
+        .collect();
+    let said = "link 1 between head1 and node 2, link 1 between head2 and node 1 were down";
+    assert_eq!(triggers, [said]);
+    // A name that a log gives to the head that wrote it is none of the other end.
+    let mut names = lab();
+    names.nodes.insert(2, "head1".into());
+    let report = incidents(&link_files("link-middle"), &[], &names, LINKS_RECORDED);
+    assert!(
+        report.incidents[0].trigger.contains("head1 and head2"),
+        "{report:#?}"
+    );
+    names.nodes.insert(1, "head2".into());
+    let report = incidents(&link_files("link-middle"), &[], &names, LINKS_RECORDED);
+    assert!(
+        report.incidents[0].trigger.contains("head2 and node 1"),
+        "{report:#?}"
+    );
+}
+
+#[test]
+fn what_is_kept_of_links_tells_the_same_and_says_what_it_is() {
+    for name in LINKS {
+        let kept = |head: &str| {
+            let mut own = link_files(name);
+            own.retain(|file| file.folder == head);
+            lines(&own, &[], LINKS_RECORDED)
+        };
+        let files = ["head1", "head2"].into_iter().flat_map(|head| {
+            kept(head).into_iter().flat_map(move |kept| {
+                let logs = [
+                    (LogKind::Corosync, kept.corosync),
+                    (LogKind::Pacemaker, kept.pacemaker),
+                ];
+                logs.map(|(kind, lines)| LogFile {
+                    kind,
+                    folder: head.to_owned(),
+                    text: lines.join("\n"),
+                })
+            })
+        });
+        let files: Vec<LogFile> = files.collect();
+        let told = incidents(&files, &[], &lab(), LINKS_RECORDED);
+        let links = |report: &IncidentsReport| {
+            let all = report.incidents.iter();
+            all.map(|one| (one.id.clone(), one.trigger.clone(), one.links.clone()))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(links(&told), links(&of_links(name)), "{name}");
+        let [mut all, other] = ["head1", "head2"].map(kept);
+        all.extend(other);
+        let alone: Vec<bool> = all.iter().map(|one| one.links_alone).collect();
+        assert!(!alone.is_empty(), "{name}");
+        let expected = !["link-clean-stop", "link-head-lost"].contains(&name);
+        assert!(
+            alone.iter().all(|alone| *alone == expected),
+            "{name}: {alone:?}"
+        );
+    }
+}
+
+#[test]
+fn a_link_that_flaps_for_days_is_kept_by_its_beginning_and_end() {
+    let flap = |n: u64| {
+        let (day, hour, minute) = (20 + n / 1440, n / 60 % 24, n % 60);
+        let line = |second: u32, what: &str| {
+            format!(
+                "Nov {day} {hour:02}:{minute:02}:{second:02}.000 [17] head1 corosync info    [KNET  ] {what}\n"
+            )
+        };
+        line(1, "link: host: 2 link: 1 is down") + &line(9, "rx: host: 2 link: 1 is up")
+    };
+    let file = LogFile {
+        kind: LogKind::Corosync,
+        folder: "head1".to_owned(),
+        text: (0..4000).map(flap).collect(),
+    };
+    let kept = lines(std::slice::from_ref(&file), &[], LINKS_RECORDED);
+    let [kept] = kept.as_slice() else {
+        panic!("{} incidents", kept.len());
+    };
+    assert_eq!(kept.corosync.len(), 2000);
+    assert!(
+        kept.corosync[0].starts_with("Nov 20 00:00:01"),
+        "{}",
+        kept.corosync[0]
+    );
+    assert!(
+        kept.corosync[1999].starts_with("Nov 22 18:39:09"),
+        "{}",
+        kept.corosync[1999]
+    );
+    let report = incidents(&[file], &[], &lab(), LINKS_RECORDED);
+    assert_eq!(report.incidents[0].links[0].times, 4000);
+}

@@ -194,6 +194,16 @@ fn what_is_kept_of_links_tells_the_same_and_says_what_it_is() {
     }
 }
 
+/// A token that came back is not the beginning of what happens hours later.
+#[test]
+fn a_loss_begins_with_its_own_silence() {
+    let mut files = link_files("link-then-other");
+    files.extend(link_files("link-clean-stop"));
+    let report = incidents(&files, &[], &lab(), LINKS_RECORDED);
+    let ids: Vec<&str> = report.incidents.iter().map(|one| one.id.as_str()).collect();
+    assert_eq!(ids, ["20261127-193652", "20261127-193722"]);
+}
+
 #[test]
 fn a_link_that_flaps_for_days_is_kept_by_its_beginning_and_end() {
     let flap = |n: u64| {

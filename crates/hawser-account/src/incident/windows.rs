@@ -1,6 +1,6 @@
 //! When which service was away, and which of these times are one incident.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hawser_model::drill::{Moment, PoolFacts};
 use hawser_model::names::HostName;
@@ -84,12 +84,21 @@ pub(super) fn incidents(services: &[PoolFacts], marks: &[At]) -> Vec<Incident> {
 /// Members that were lost and fencings, whether a service was away for it or not.
 fn losses(marks: &[At]) -> Vec<Incident> {
     let mut losses = Vec::new();
-    let mut awaited: Option<Moment> = None;
+    let mut awaited: BTreeMap<&HostName, Moment> = BTreeMap::new();
     let mut asked: Option<(Moment, &HostName)> = None;
-    for At { at, mark, .. } in marks {
+    for At { at, mark, host } in marks {
         match mark {
-            Mark::TokenLost { token_ms } => awaited = Some(before(*at, *token_ms)),
-            Mark::Left => losses.push(Incident::new(awaited.take().unwrap_or(*at), *at)),
+            Mark::TokenLost { token_ms } => {
+                awaited.insert(host, before(*at, *token_ms));
+            }
+            // The token came back, and nobody was missing.
+            Mark::Joined | Mark::Formed => {
+                awaited.remove(host);
+            }
+            Mark::Left => {
+                let from = awaited.remove(host).unwrap_or(*at);
+                losses.push(Incident::new(from, *at));
+            }
             Mark::FenceAsked(target) => {
                 asked.get_or_insert((*at, target));
             }

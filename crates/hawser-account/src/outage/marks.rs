@@ -14,6 +14,8 @@ pub(crate) enum Mark {
     Left,
     /// Corosync has a new membership with somebody who was not in the last one.
     Joined,
+    /// Corosync has a new membership of the same nodes: a token was awaited in vain, and nobody is missing.
+    Formed,
     /// Corosync starts.
     Started,
     /// The controller begins to execute what the scheduler decided.
@@ -100,7 +102,10 @@ pub(crate) fn corosync(text: &str) -> Option<Mark> {
     if members.contains(" left: ") {
         return Some(Mark::Left);
     }
-    members.contains(" joined: ").then_some(Mark::Joined)
+    match members.contains(" joined: ") {
+        true => Some(Mark::Joined),
+        false => members.contains(" was formed").then_some(Mark::Formed),
+    }
 }
 
 /// What a line of pacemaker.log marks; its stamp is already cut off.
@@ -263,6 +268,9 @@ mod tests {
         assert_eq!(corosync(left), Some(Mark::Left));
         let joined = "[14] head2 corosync notice  [TOTEM ] A new membership (1.9) was formed. Members joined: 1";
         assert_eq!(corosync(joined), Some(Mark::Joined));
+        let same =
+            "[17] head2 corosync notice  [TOTEM ] A new membership (1.1d) was formed. Members";
+        assert_eq!(corosync(same), Some(Mark::Formed));
         let both = "[14] head2 corosync notice  [TOTEM ] A new membership (1.9) was formed. Members joined: 3 left: 1";
         assert_eq!(corosync(both), Some(Mark::Left));
         let started =

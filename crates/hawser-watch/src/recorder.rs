@@ -109,6 +109,7 @@ impl Recorder {
                 id: incident.id,
                 corosync: incident.corosync,
                 pacemaker: incident.pacemaker,
+                links_alone: incident.links_alone,
                 ..KeptLogs::default()
             };
             let asked = match before.get(&logs.id) == Some(&logs) {

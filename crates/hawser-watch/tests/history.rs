@@ -199,6 +199,23 @@ fn a_cut_link_is_told_by_the_file_s_names_and_kept_as_what_it_is() {
     let said = (line.away.as_str(), line.trigger.as_str());
     let away = "no service was away, a link down for 13.428 s";
     assert_eq!(said, (away, "link ring1 between head1 and head2 was down"));
+    // What one head alone keeps names nobody, and says what may go first.
+    let mut recorder = Recorder::default();
+    let mut own = head("head2", logs[1].1);
+    recorder.keep(&mut own, Duration::ZERO, now).unwrap();
+    let kept = kept.lock().unwrap();
+    let [one] = kept.as_slice() else {
+        panic!("{kept:#?}");
+    };
+    assert_eq!(
+        (one.id.as_str(), one.links_alone),
+        ("20261127-193356", true)
+    );
+    assert_eq!(
+        one.corosync.len(),
+        2,
+        "what tells of links, and nothing else"
+    );
 }
 
 #[test]

@@ -16,11 +16,15 @@ use serde::{Deserialize, Serialize};
 /// On the head's own disk, never on a pool.
 const FOLDER: &str = "/var/lib/hawser/incidents";
 
-/// Incidents that are kept of a head; the oldest go first.
+/// Incidents that are kept of a head; the oldest go first, and before them the oldest of links alone.
 const KEPT: usize = 100;
 
 /// Bytes of all that are read together: a message of the agent's holds 16 MiB.
 const TOGETHER: u64 = 8 << 20;
+
+/// What follows the incident's in the name of a file with links alone. The name says what goes first: no file has to be read,
+/// and believed, for it.
+const OF_LINKS: &str = "-links";
 
 /// What is kept of one incident.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -37,6 +41,13 @@ pub struct KeptLogs {
     /// What the head's watch has read around it; absent: that is not kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub readings: Option<KeptReadings>,
+    /// Nothing but heartbeat links was down: it goes before one of a head or a service.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub links_alone: bool,
+}
+
+fn is_false(so: &bool) -> bool {
+    !so
 }
 
 /// What a head's watch has read around an incident.
@@ -76,7 +87,7 @@ impl KeptLogs {
 }
 
 /// Keeps an incident, unless that is below one of these folders of pools; one of the same name and head is replaced, but for its
-/// readings if these are without.
+/// readings if these are without. Links alone replace no more than links alone.
 ///
 /// # Errors
 /// Its name is none, it is too large, it would be on a pool, or it cannot be written.
@@ -84,7 +95,8 @@ pub(super) fn keep(logs: KeptLogs, pools: &[String]) -> Result<(), FileError> {
     keep_in(Path::new(FOLDER), logs, pools)
 }
 
-/// The incidents that are kept, newest first, without readings, as many as fit together. What is no file of ours is left out.
+/// The incidents that are kept, newest first, without readings, as many as fit together; those of links alone after the others.
+/// What is no file of ours is left out.
 ///
 /// # Errors
 /// The folder cannot be read.
@@ -139,9 +151,11 @@ pub(super) fn one(id: &str) -> Result<Option<KeptLogs>, FileError> {
 }
 
 /// Whose, and of what: the name of a file, without its ending.
+#[derive(Clone, Copy)]
 struct Name<'a> {
     id: &'a str,
     head: Option<&'a str>,
+    links_alone: bool,
 }
 
 impl<'a> Name<'a> {
@@ -152,22 +166,36 @@ impl<'a> Name<'a> {
             Some((id, head)) => (id, Some(head)),
             None => (name, None),
         };
-        Self::new(id, head)
+        let of_links = id.strip_suffix(OF_LINKS);
+        Self::new(of_links.unwrap_or(id), head, of_links.is_some())
     }
 
     /// Unless it is none that may be part of a path.
-    fn new(id: &'a str, head: Option<&'a str>) -> Option<Self> {
+    fn new(id: &'a str, head: Option<&'a str>, links_alone: bool) -> Option<Self> {
         let digits = |c: char| c.is_ascii_digit() || c == '-';
         let plain = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
         let is_id = !id.is_empty() && id.len() <= 40 && id.chars().all(digits);
         let is_head = |head: &str| !head.is_empty() && head.len() <= 64 && head.chars().all(plain);
-        (is_id && head.is_none_or(is_head)).then_some(Self { id, head })
+        (is_id && head.is_none_or(is_head)).then_some(Self {
+            id,
+            head,
+            links_alone,
+        })
+    }
+
+    /// Of the same incident, of whatever kind.
+    fn either(self) -> [Self; 2] {
+        [false, true].map(|links_alone| Self {
+            links_alone,
+            ..self
+        })
     }
 
     fn file(&self) -> OsString {
+        let of_links = if self.links_alone { OF_LINKS } else { "" };
         match self.head {
-            Some(head) => format!("{}.{head}.json", self.id).into(),
-            None => format!("{}.json", self.id).into(),
+            Some(head) => format!("{}{of_links}.{head}.json", self.id).into(),
+            None => format!("{}{of_links}.json", self.id).into(),
         }
     }
 }
@@ -186,15 +214,23 @@ fn refused(path: &Path, why: &str) -> FileError {
 
 fn keep_in(folder: &Path, mut logs: KeptLogs, pools: &[String]) -> Result<(), FileError> {
     let head = logs.head.clone();
-    let name = Name::new(&logs.id, head.as_ref().map(HostName::as_str));
-    let file = name.map(|name| name.file());
-    let file = file.ok_or_else(|| refused(folder, "not the name of an incident and of a head"))?;
+    let id = logs.id.clone();
+    let name = Name::new(&id, head.as_ref().map(HostName::as_str), logs.links_alone);
+    let name = name.ok_or_else(|| refused(folder, "not the name of an incident and of a head"))?;
+    let file = name.file();
+    let [plain, of_links] = name.either().map(|name| name.file());
     let path = folder.join(&file);
     let folder = Folder::on_own_disk(folder, pools)?;
+    // A file that is damaged is replaced by one that is not.
+    let there = |file: &OsString| -> Option<KeptLogs> {
+        let text = folder.read(file, expected()).ok().flatten()?;
+        serde_json::from_slice(&text).ok()
+    };
+    if logs.links_alone && there(&plain).is_some() {
+        return Ok(());
+    }
     if logs.readings.is_none() {
-        // A file that is damaged is replaced by one that is not.
-        let before = folder.read(&file, expected()).ok().flatten();
-        let before = before.and_then(|text| serde_json::from_slice::<KeptLogs>(&text).ok());
+        let before = there(&file).or_else(|| there(&of_links));
         logs.readings = before.and_then(|before| before.readings);
     }
     let mut text = serde_json::to_vec(&logs).map_err(|e| refused(&path, &e.to_string()))?;
@@ -206,11 +242,14 @@ fn keep_in(folder: &Path, mut logs: KeptLogs, pools: &[String]) -> Result<(), Fi
         return Err(refused(&path, "larger than an incident may be"));
     }
     folder.replace(&file, &text, 0o600)?;
-    let of_head = names(&folder)?.into_iter().filter(|name| {
-        let name = name.to_str().and_then(Name::of);
-        name.is_some_and(|name| name.head == head.as_ref().map(HostName::as_str))
-    });
-    for old in of_head.skip(KEPT) {
+    let mut of_head = names(&folder)?;
+    of_head.retain(|name| named(name).is_some_and(|there| there.head == name_of(&head)));
+    // What began with a link has taken a head with it since.
+    if !logs.links_alone && of_head.contains(&of_links) {
+        folder.remove(&of_links)?;
+        of_head.retain(|name| *name != of_links);
+    }
+    for old in of_head.into_iter().skip(KEPT) {
         folder.remove(&old)?;
     }
     Ok(())
@@ -237,8 +276,7 @@ fn list_in(folder: &Path) -> Result<Vec<KeptName>, FileError> {
     };
     let mut all = Vec::new();
     for file in names(&folder)? {
-        let own = file.to_str().and_then(Name::of);
-        let Some(own) = own.filter(|name| name.head.is_none()) else {
+        let Some(own) = named(&file).filter(|name| name.head.is_none()) else {
             continue;
         };
         if let Some(about) = folder.about(&file)? {
@@ -250,24 +288,30 @@ fn list_in(folder: &Path) -> Result<Vec<KeptName>, FileError> {
             });
         }
     }
+    all.sort_by(|one: &KeptName, other| other.id.cmp(&one.id));
     Ok(all)
 }
 
 fn one_in(folder: &Path, id: &str) -> Result<Option<KeptLogs>, FileError> {
-    let name = Name::new(id, None).ok_or_else(|| refused(folder, "not the name of an incident"))?;
+    let name = Name::new(id, None, false);
+    let name = name.ok_or_else(|| refused(folder, "not the name of an incident"))?;
     let Some(folder) = there(folder)? else {
         return Ok(None);
     };
-    let text = folder.read(&name.file(), expected())?;
-    Ok(text.and_then(|text| parsed(&name.file(), &text)))
+    for file in name.either().map(|name| name.file()) {
+        if let Some(text) = folder.read(&file, expected())? {
+            return Ok(parsed(&file, &text));
+        }
+    }
+    Ok(None)
 }
 
 /// What a file holds, if that is what its name says.
 fn parsed(file: &OsString, text: &[u8]) -> Option<KeptLogs> {
-    let name = Name::of(file.to_str()?)?;
+    let name = named(file)?;
     let kept: KeptLogs = serde_json::from_slice(text).ok()?;
-    let is_its = kept.id == name.id && kept.head.as_ref().map(HostName::as_str) == name.head;
-    is_its.then_some(kept)
+    let is_its = kept.id == name.id && name_of(&kept.head) == name.head;
+    (is_its && kept.links_alone == name.links_alone).then_some(kept)
 }
 
 /// The folder, unless nothing was ever kept.
@@ -278,12 +322,22 @@ fn there(folder: &Path) -> Result<Option<Folder>, FileError> {
     }
 }
 
-/// The names of incidents' files, newest first: a name begins with the time.
+/// What the name of a file says, if it is one of an incident.
+fn named(file: &OsString) -> Option<Name<'_>> {
+    Name::of(file.to_str()?)
+}
+
+fn name_of(head: &Option<HostName>) -> Option<&str> {
+    head.as_ref().map(HostName::as_str)
+}
+
+/// The names of incidents' files, newest first, since a name begins with the time; after them those of links alone.
 fn names(folder: &Folder) -> Result<Vec<OsString>, FileError> {
     let mut names = folder.names()?;
-    names.retain(|name| name.to_str().is_some_and(|name| Name::of(name).is_some()));
+    names.retain(|name| named(name).is_some());
     names.sort();
     names.reverse();
+    names.sort_by_key(|name| named(name).is_some_and(|name| name.links_alone));
     Ok(names)
 }
 
@@ -330,6 +384,76 @@ mod tests {
         assert_eq!((listed.len(), &listed[0].id), (KEPT, &kept[0].id));
         assert_eq!(one_in(&folder, &kept[0].id).unwrap(), Some(kept[0].clone()));
         assert_eq!(one_in(&folder, "20261121-111412").unwrap(), None);
+    }
+
+    fn of_links(id: &str) -> KeptLogs {
+        KeptLogs {
+            links_alone: true,
+            ..incident(id)
+        }
+    }
+
+    #[test]
+    fn links_alone_push_out_no_head() {
+        let dir = tempfile::tempdir().unwrap();
+        let keep = |logs| keep_in(dir.path(), logs, &[]).unwrap();
+        let ids = |links_alone: bool| -> Vec<String> {
+            let kept = kept_in(dir.path()).unwrap().into_iter();
+            let kept = kept.filter(|one| one.links_alone == links_alone);
+            kept.map(|one| one.id).collect()
+        };
+        // The oldest of all is a head's, and then a link flaps for weeks; of another head so much is kept too.
+        keep(incident("20261101-000000"));
+        let others = KeptLogs {
+            head: Some("head2".into()),
+            ..of_links("20261101-000000")
+        };
+        keep(others.clone());
+        for n in 0..KEPT + 20 {
+            keep(of_links(&format!("20261122-{n:06}")));
+        }
+        assert_eq!(ids(false), ["20261101-000000"]);
+        assert_eq!(ids(true).len(), KEPT);
+        assert_eq!(ids(true)[0], format!("20261122-{:06}", KEPT + 19));
+        let listed = list_in(dir.path()).unwrap();
+        assert_eq!((listed.len(), &listed[KEPT - 1].id), (KEPT, &ids(false)[0]));
+        // Where heads fill it, not even the newest link finds room; then the oldest head goes.
+        for n in 1..KEPT {
+            keep(incident(&format!("20261123-{n:06}")));
+        }
+        keep(of_links("20261124-000000"));
+        assert_eq!(ids(true), [others.id]);
+        assert_eq!(ids(false)[KEPT - 1], "20261101-000000");
+        keep(incident("20261125-000000"));
+        assert_eq!(ids(false)[KEPT - 1], "20261123-000001");
+    }
+
+    #[test]
+    fn an_incident_that_takes_a_head_with_it_is_kept_once_and_as_that() {
+        let dir = tempfile::tempdir().unwrap();
+        let readings = KeptReadings {
+            damaged: 3,
+            ..KeptReadings::default()
+        };
+        let with = |logs: KeptLogs| KeptLogs {
+            readings: Some(readings.clone()),
+            ..logs
+        };
+        let (link, head) = (of_links("20261122-111412"), incident("20261122-111412"));
+        keep_in(dir.path(), with(link.clone()), &[]).unwrap();
+        let kept = || one_in(dir.path(), "20261122-111412").unwrap();
+        assert_eq!(kept(), Some(with(link.clone())));
+        // What was read around it stays.
+        keep_in(dir.path(), head.clone(), &[]).unwrap();
+        assert_eq!(kept_in(dir.path()).unwrap(), [with(head.clone())]);
+        // What says less later replaces nothing.
+        keep_in(dir.path(), link, &[]).unwrap();
+        assert_eq!(kept_in(dir.path()).unwrap(), [with(head)]);
+        // Nor is a file believed whose name says another thing.
+        let (file, other) = ("20261122-111412.json", "20261122-111413-links.json");
+        let text = std::fs::read_to_string(dir.path().join(file)).unwrap();
+        std::fs::write(dir.path().join(other), text.replace("111412", "111413")).unwrap();
+        assert_eq!(kept_in(dir.path()).unwrap().len(), 1);
     }
 
     #[test]

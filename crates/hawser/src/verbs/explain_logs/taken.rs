@@ -366,9 +366,11 @@ fn wanted(path: &Path) -> Option<What> {
     }
 }
 
-/// Whether a file may be called so that has an incident of the head on which it lies, or of another: `ID`, `ID.head2`.
+/// Whether a file may be called so that has an incident of the head on which it lies, or of another: `ID`, `ID.head2`; of links
+/// alone `ID-links`, `ID-links.head2`.
 fn is_of_incident(name: &str) -> bool {
-    name.split('.').next().is_some_and(is_id)
+    let id = name.split('.').next();
+    id.is_some_and(|id| is_id(id.strip_suffix("-links").unwrap_or(id)))
 }
 
 /// Whether an incident may be called so: by the second in which it began.
@@ -578,6 +580,21 @@ mod tests {
         let (logs, gaps) = logs_of(&large);
         assert_eq!(logs, []);
         assert!(gaps[0].contains("was not read to its end"), "{gaps:?}");
+    }
+
+    #[test]
+    fn an_incident_of_links_alone_is_one_that_a_watch_has_kept() {
+        let kept = |name: &str| matches!(wanted(Path::new(name)), Some(What::Kept));
+        for name in [
+            "20261122-111412",
+            "20261122-111412-links",
+            "20261122-111412-links.head2",
+        ] {
+            assert!(kept(&format!("incidents/{name}.json")), "{name}");
+        }
+        for other in ["20261122-111412-link", "-links", "20261122-links"] {
+            assert!(!kept(&format!("incidents/{other}.json")), "{other}");
+        }
     }
 
     #[test]

@@ -4,6 +4,8 @@
 
 #[path = "heads/arbiter.rs"]
 mod arbiter;
+#[path = "heads/links.rs"]
+mod links;
 mod secrets;
 mod support;
 #[path = "heads/three.rs"]

@@ -80,8 +80,11 @@ impl LinkOutage {
     pub fn sentence(&self) -> String {
         let [one, other] = &self.between;
         let said_by: Vec<&str> = self.said_by.iter().map(HostName::as_str).collect();
+        // Whoever has a number that nobody explains may have said it too.
+        let known = self.between.iter().all(|end| !end.contains(' '));
         let by = match said_by.as_slice() {
-            [alone] => format!("{alone} alone says so"),
+            [alone] if known => format!("{alone} alone says so"),
+            [one] => format!("{one} says so"),
             all => format!("{} say so", all.join(" and ")),
         };
         let last = match self.last_left {
@@ -140,6 +143,12 @@ mod tests {
             middle.how_long(),
             "for a time whose beginning is not in these logs"
         );
+        let unnamed = LinkOutage {
+            between: ["head1".to_owned(), "node 2".to_owned()],
+            said_by: vec!["head1".into()],
+            ..outage()
+        };
+        assert!(unnamed.sentence().ends_with("; head1 says so"));
         let gone = LinkOutage {
             until: LinkUntil::EndGone,
             ..outage()

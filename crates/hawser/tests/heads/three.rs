@@ -1,6 +1,7 @@
 //! Three heads: when one is lost, the two others have quorum, and the head that was foretold takes its pool. A watch runs on
-//! each.
+//! each, and keeps what it saw of a link that was cut before.
 
+use super::links::a_cut_link_is_told_and_kept;
 use super::support::{Lab, eventually};
 use super::times::{ended, in_order, logged};
 use super::{SOON, active_on, client_reads, status};
@@ -27,6 +28,8 @@ fn a_lost_head_of_three_leaves_quorum_and_its_pool_goes_where_was_foretold() {
         .into_iter()
         .find(|head| foretold.contains(&format!("{head} mounts vmpool01")));
     let heir = heir.unwrap_or_else(|| panic!("nobody is foretold: {foretold}"));
+
+    a_cut_link_is_told_and_kept(&lab);
 
     lab.ok(&["power", "cut", "head1"]);
     let taken_over = || client_reads(&lab);

@@ -46,12 +46,8 @@ pub fn times(alarm: &Alarm) -> Option<String> {
 
 /// The alarms about a head.
 pub fn about<'a>(head: &'a TopHead, picture: &'a TopPicture) -> impl Iterator<Item = &'a Alarm> {
-    let name = Some(&head.head.name);
     let alarms = picture.alarms.iter();
-    alarms.filter(move |alarm| {
-        let place = &alarm.place;
-        [place.host.as_ref(), place.peer.as_ref()].contains(&name)
-    })
+    alarms.filter(|alarm| alarm.is_of(&head.head.name))
 }
 
 /// What a head is, whether it answers, and how many alarms are about it.

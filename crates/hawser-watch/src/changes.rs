@@ -91,6 +91,7 @@ mod tests {
                 link: Some(link.into()),
                 ..Place::default()
             },
+            parts: Vec::new(),
             since: Some(1),
             times: 1,
             text: format!("{code} of {link}"),

@@ -81,10 +81,27 @@ fn takes(port: &Alarm, heartbeat: &Alarm) -> bool {
 }
 
 fn absorb(into: &mut Alarm, other: &Alarm) {
+    if into.parts.is_empty() {
+        into.parts.push(into.place.clone());
+    }
+    add_parts(into, other);
     into.severity = into.severity.max(other.severity);
     into.since = earlier(into.since, other.since);
     into.times = into.times.max(other.times);
     into.text = format!("{} With it: {}.", sentence(&into.text), other.text);
+}
+
+/// What another alarm was made of is a part of this one too.
+fn add_parts(into: &mut Alarm, other: &Alarm) {
+    let parts = match other.parts.as_slice() {
+        [] => std::slice::from_ref(&other.place),
+        parts => parts,
+    };
+    for part in parts {
+        if !into.parts.contains(part) {
+            into.parts.push(part.clone());
+        }
+    }
 }
 
 /// Links that are down and run over one switch, as the cluster file has it, are one alarm that names the switch: it is
@@ -115,6 +132,7 @@ fn by_switch(alarms: Vec<Alarm>, topology: &Topology) -> Vec<Alarm> {
             code: SWITCH.to_owned(),
             severity: Severity::Note,
             place: Place::of(&object(&switch), None),
+            parts: Vec::new(),
             since: alarm.since,
             times: alarm.times,
             text: format!(
@@ -123,6 +141,7 @@ fn by_switch(alarms: Vec<Alarm>, topology: &Topology) -> Vec<Alarm> {
             ),
             fix: None,
         });
+        add_parts(group, &alarm);
         group.severity = group.severity.max(alarm.severity);
         group.since = earlier(group.since, alarm.since);
         group.times = group.times.max(alarm.times);
@@ -197,6 +216,7 @@ mod tests {
                 link: Some(link.into()),
                 ..Place::default()
             },
+            parts: Vec::new(),
             since: Some(100),
             times: 1,
             text: format!("{code} of {link}"),
@@ -221,6 +241,14 @@ mod tests {
                 "link-down of ring1. With it: heartbeat-link-down of ring1.".into()
             )]
         );
+        let both = grouped(
+            vec![
+                heartbeat.clone(),
+                alarm("link-down", Some("head2"), None, "ring1"),
+            ],
+            &topology(),
+        );
+        assert!(both[0].is_of(&"head1".into()), "its heartbeat link is down");
         // The port of a third head explains nothing of two others.
         let elsewhere = alarm("link-down", Some("head3"), None, "ring1");
         assert_eq!(codes(vec![heartbeat, elsewhere]).len(), 2);
@@ -263,6 +291,20 @@ mod tests {
         assert!(said[0].1.starts_with(
             "ring0 and san1 are down, and all run over switch sw1: look there first. link-down of san1."
         ), "{}", said[0].1);
+    }
+
+    #[test]
+    fn the_alarm_of_a_switch_is_of_each_head_whose_links_it_has() {
+        let alarms = vec![
+            alarm("link-down", Some("head1"), None, "ring0"),
+            alarm("link-down", Some("head2"), None, "san1"),
+            alarm(HEARTBEAT, Some("head1"), Some("head3"), "ring0"),
+        ];
+        let all = grouped(alarms, &topology());
+        assert_eq!(all.len(), 1);
+        let is_of = ["head1", "head2", "head3", "head4"].map(|head| all[0].is_of(&head.into()));
+        assert_eq!(is_of, [true, true, true, false]);
+        assert_eq!(all[0].parts.len(), 3);
     }
 
     #[test]

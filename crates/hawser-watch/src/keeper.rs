@@ -183,6 +183,7 @@ pub fn alarm(sighting: &Sighting) -> Alarm {
         code: sighting.code.clone(),
         severity: sighting.severity,
         place: sighting.place.clone(),
+        parts: Vec::new(),
         since: None,
         times: 1,
         text: sighting.text.clone(),

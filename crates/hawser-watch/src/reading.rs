@@ -22,10 +22,6 @@ pub fn reading(
 ) -> WatchReading {
     let head = |name: &HostName| {
         let view = facts.status.views.get(name);
-        let concerns = |alarm: &&Alarm| {
-            let place = &alarm.place;
-            [&place.host, &place.peer].contains(&&Some(name.clone()))
-        };
         HeadReading {
             name: name.clone(),
             unreached: facts.status.unreached.get(name).cloned(),
@@ -34,7 +30,7 @@ pub fn reading(
             quorate: view.and_then(quorate),
             pools: view.map(pools).unwrap_or_default(),
             exports: view.map(exports).unwrap_or_default(),
-            alarms: alarms.iter().filter(concerns).cloned().collect(),
+            alarms: alarms.iter().filter(|it| it.is_of(name)).cloned().collect(),
         }
     };
     WatchReading {
@@ -128,4 +124,57 @@ fn exports(view: &HeadView) -> Vec<ExportReading> {
         missing: offered.said().cloned().flatten().unwrap_or_default(),
     })
     .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use hawser_model::finding::{Place, Severity};
+    use hawser_model::topology::{Link, Topology};
+
+    use super::*;
+    use crate::group::grouped;
+
+    #[test]
+    fn a_switch_whose_links_are_down_is_an_alarm_of_each_head_that_has_one_of_them_and_once_of_the_whole()
+     {
+        let link = |name: &str| Link {
+            name: name.into(),
+            mtu: None,
+            speed: None,
+            switch: Some("sw0".to_owned()),
+        };
+        let topology = Topology {
+            links: vec![link("ring0"), link("san01")],
+            ..Topology::default()
+        };
+        let down = |head: &str, link: &str| Alarm {
+            code: "link-down".to_owned(),
+            severity: Severity::Error,
+            place: Place {
+                link: Some(link.into()),
+                ..Place::on(&head.into())
+            },
+            parts: Vec::new(),
+            since: None,
+            times: 1,
+            text: format!("{link} of {head} has no carrier"),
+            fix: None,
+        };
+        let all = vec![
+            down("head1", "ring0"),
+            down("head1", "san01"),
+            down("head2", "ring0"),
+        ];
+        let alarms = grouped(all, &topology);
+        let names = ["head1", "head2", "head3"].map(HostName::from);
+        let reading = reading(None, &names, &Facts::default(), alarms);
+        let codes = |alarms: &[Alarm]| -> Vec<String> {
+            alarms.iter().map(|alarm| alarm.code.clone()).collect()
+        };
+        let once = ["links-of-one-switch-down"];
+        assert_eq!(codes(&reading.alarms), once);
+        assert_eq!(codes(&reading.heads[0].alarms), once);
+        assert_eq!(codes(&reading.heads[1].alarms), once);
+        assert_eq!(codes(&reading.heads[2].alarms), [""; 0]);
+    }
 }

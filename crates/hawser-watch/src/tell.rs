@@ -97,6 +97,7 @@ pub fn test_alarm(time_of_day: u64) -> Alarm {
         code: "test-alarm".to_owned(),
         severity: hawser_model::finding::Severity::Note,
         place: hawser_model::finding::Place::default(),
+        parts: Vec::new(),
         since: Some(time_of_day),
         times: 1,
         text: "This is a test by `hawser watch --test-alarm`: nothing is wrong.".to_owned(),

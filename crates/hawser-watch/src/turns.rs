@@ -101,6 +101,7 @@ mod tests {
             code: code.to_owned(),
             severity: Severity::Warning,
             place: Place::default(),
+            parts: Vec::new(),
             since: Some(1),
             times: 1,
             text: String::new(),

@@ -33,6 +33,7 @@ fn alarm(code: &str, place: Place, since: u64) -> Alarm {
         code: code.to_owned(),
         severity: Severity::Warning,
         place,
+        parts: Vec::new(),
         since: Some(since),
         times: 1,
         text: format!("{code}, seen"),

@@ -132,6 +132,9 @@ pub struct Alarm {
     /// Where.
     #[serde(rename = "where")]
     pub place: Place,
+    /// Where the troubles are that it was made of, each once; empty: it is one trouble.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Place>,
     /// When it was first seen, in seconds since 1970 UTC; absent in a single reading, which does not know.
     pub since: Option<u64>,
     /// How often it has come, with what came and went in between; 1 in a single reading.
@@ -147,5 +150,11 @@ impl Alarm {
     /// Which trouble it is: two alarms with one key are the same at two times, or as two heads see it.
     pub fn key(&self) -> (String, Place) {
         (self.code.clone(), self.place.clone())
+    }
+
+    /// Whether it, or a trouble that it was made of, is on this head or on the way to it.
+    pub fn is_of(&self, head: &HostName) -> bool {
+        let mut places = std::iter::once(&self.place).chain(&self.parts);
+        places.any(|place| [&place.host, &place.peer].contains(&&Some(head.clone())))
     }
 }

@@ -108,6 +108,7 @@ pub fn degraded() -> TopPicture {
             code: "link-down".into(),
             severity: Severity::Error,
             place: Place::port(&"head1".into(), &"ring1".into(), &"eth1".into()),
+            parts: Vec::new(),
             since: Some(NOW - 5),
             times: 1,
             text: "ring1 of head1 is up but has no carrier: link ring1 is dead for this host. With it: heartbeat link ring1 \
@@ -123,6 +124,7 @@ pub fn degraded() -> TopPicture {
                 peer: Some("head2".into()),
                 ..Place::on(&"head1".into())
             },
+            parts: Vec::new(),
             since: Some(NOW - 665),
             times: 4,
             text: "heartbeat link ring0 between head1 and head2 loses pings: 7 of 60".into(),
@@ -177,6 +179,7 @@ pub fn dead_head() -> TopPicture {
         code: "head-away".into(),
         severity: Severity::Warning,
         place: Place::on(&"head2".into()),
+        parts: Vec::new(),
         since: Some(NOW - 41),
         times: 1,
         text: "head2 is not a member of the cluster".into(),

@@ -5,9 +5,10 @@ use std::net::IpAddr;
 
 use hawser_model::cluster_file::{LinkEntry, NodeEntry, Role};
 use hawser_model::drops::DropRecord;
+use hawser_model::finding::Place;
 use hawser_model::names::{HostName, InterfaceName};
 use hawser_model::output::live::{EndKnown, Light, LiveEnd, LiveLink, OwnPort};
-use hawser_model::output::watch::{Alarm, LinkReading, LinkState};
+use hawser_model::output::watch::{LinkReading, LinkState};
 use hawser_model::units::Packets;
 
 use super::All;
@@ -51,8 +52,7 @@ impl All<'_> {
             EndKnown::NotKnown | EndKnown::NotThere => Light::Unknown,
         };
         let base = ways.iter().map(of_way).fold(base, Light::max);
-        let about = |alarm: &Alarm| {
-            let place = &alarm.place;
+        let about = |place: &Place| {
             let (host, peer) = (place.host.as_ref(), place.peer.as_ref());
             let here = match own {
                 // What is wrong with the way to a peer is shown there.
@@ -63,7 +63,9 @@ impl All<'_> {
             place.link.as_ref() == Some(link.name.get()) && here
         };
         LiveEnd {
-            light: self.light(base, about),
+            light: self.light(base, |alarm| {
+                about(&alarm.place) || alarm.parts.iter().any(about)
+            }),
             what,
             ways,
         }

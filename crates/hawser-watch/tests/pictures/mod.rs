@@ -187,6 +187,7 @@ pub fn dead_link() -> Shown {
             code: "link-down".into(),
             severity: Severity::Error,
             place: Place::port(&"head1".into(), &"ring1".into(), &"eth1".into()),
+            parts: Vec::new(),
             since: Some(NOW - 5),
             times: 1,
             text: "ring1 of head1 is up but has no carrier: link ring1 is dead for this host. With it: heartbeat link ring1 \
@@ -202,6 +203,7 @@ pub fn dead_link() -> Shown {
                 peer: Some("head2".into()),
                 ..Place::on(&"head1".into())
             },
+            parts: Vec::new(),
             since: Some(NOW - 65),
             times: 4,
             text: "heartbeat link ring0 between head1 and head2 loses pings: 7 of 60".into(),
@@ -233,6 +235,7 @@ pub fn lost_head() -> Shown {
         code: sign.code().into(),
         severity: sign.severity(),
         place,
+        parts: Vec::new(),
         since: Some(NOW - 3),
         times: 1,
         text: text.into(),

@@ -6,7 +6,7 @@ use std::time::UNIX_EPOCH;
 
 use hawser_cluster::host::drill::logs::{COROSYNC, PACEMAKER};
 use hawser_cluster::units::WOKEN;
-use hawser_kernel::{StorageReader, corosync_pid, interfaces};
+use hawser_kernel::{StorageReader, corosync_pid, interfaces_and_counts};
 
 use crate::questions::{Pulse, ReadPulse};
 
@@ -26,8 +26,10 @@ pub(crate) fn read(last: &ReadPulse, storage: &mut StorageReader) -> Pulse {
     let length = |path| fs::metadata(path).ok().map(|file| file.len());
     let log = length(PACEMAKER);
     let added = last.pacemaker_log.zip(log);
+    let (interfaces, counts) = interfaces_and_counts().ok().unzip();
     Pulse {
-        interfaces: interfaces().ok(),
+        interfaces,
+        counts: counts.flatten(),
         corosync: last.corosync.filter(same).or_else(corosync_pid),
         corosync_log: length(COROSYNC),
         pacemaker_log: log,

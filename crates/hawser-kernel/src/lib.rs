@@ -29,7 +29,8 @@ pub use collectors::sockets::udp_sockets;
 pub use error::KernelError;
 pub use host::{
     CertificateReader, StorageReader, corosync_facts, corosync_pid, corosync_stats, hardware,
-    host_facts, host_setup, interfaces, storage_client, surroundings, validity,
+    host_facts, host_setup, interfaces, interfaces_and_counts, storage_client, surroundings,
+    validity,
 };
 pub use journal::{Arm, Journal, Owner, watch as guard};
 pub use knobs::{Knobs, receivers};

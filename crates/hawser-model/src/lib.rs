@@ -26,6 +26,7 @@ pub mod ladder;
 pub mod names;
 pub mod octal;
 pub mod output;
+pub mod port_traffic;
 pub mod probe;
 pub mod readings;
 pub mod saved_plan;

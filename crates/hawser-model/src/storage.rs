@@ -41,6 +41,21 @@ pub struct DiskFacts {
     pub state: String,
     /// Host, channel, target and unit: `2:0:1:0`.
     pub address: String,
+    /// Its name in the world, as the kernel took it from the disk (`device/wwid`): `naa.5000c500a1b2c3d4`; absent: it told none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wwid: Option<String>,
+    /// Where it is in a shelf, as the kernel's driver for enclosures tells it; absent: it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shelf: Option<ShelfSlot>,
+}
+
+/// A place in a shelf of disks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ShelfSlot {
+    /// The shelf, by its own identity (`/sys/class/enclosure/H:C:T:L/id`).
+    pub shelf: String,
+    /// The slot, as the shelf calls it.
+    pub slot: String,
 }
 
 /// A multipath device.
@@ -72,6 +87,9 @@ pub struct ZpoolFacts {
     /// What `zpool status` says of a scrub or a resilver, in its words; absent if none was made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scan: Option<String>,
+    /// All of its devices as they stand below each other, in the order of `zpool status`; empty: it did not say.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<ZpoolMember>,
     /// The devices that are not well: another state than that of a healthy one, or errors. In the order of `zpool status`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub troubled: Vec<ZpoolDevice>,
@@ -80,7 +98,21 @@ pub struct ZpoolFacts {
     pub errors: Option<String>,
 }
 
-/// A device of a ZFS pool.
+/// A group of devices of a ZFS pool, or one device, in its place.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ZpoolMember {
+    /// Its name in the pool: `mirror-0`, `wwn-0x5000c500a1b2c3d4`.
+    pub name: String,
+    /// How many groups it stands in: 0 right below the pool.
+    pub depth: usize,
+    /// Its state.
+    pub state: String,
+    /// It holds none of the pool's data: a log, a cache or a spare.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub beside: bool,
+}
+
+/// A device of a ZFS pool that is not well.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ZpoolDevice {
     /// Its name in the pool.

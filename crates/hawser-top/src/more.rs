@@ -5,7 +5,7 @@ use hawser_model::output::top::{Answers, TopHead, TopPicture};
 use hawser_model::output::watch::Alarm;
 
 use crate::ink::wrapped;
-use crate::rows::{alarm_key, parts_of};
+use crate::rows::{alarm_key, devices_of, parts_of};
 use crate::view::{Over, Part, Seen, View};
 use crate::words;
 
@@ -80,6 +80,7 @@ fn more(seen: Seen<'_>, view: &View) -> (String, String) {
             lines.extend(
                 addresses.map(|it| format!("{} on {}: {}", it.address, it.link, it.word())),
             );
+            lines.extend(devices_of(pool).into_iter().map(|(_, words)| words));
             lines.extend(pool.missing.iter().cloned());
             (format!("Pool {}", pool.name), lines.join("\n"))
         }),

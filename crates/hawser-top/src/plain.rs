@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hawser_model::output::live::{EndKnown, LivePool};
+use hawser_model::output::live::{EndKnown, Light, LivePool};
 use hawser_model::output::top::{Answers, TopPicture};
 
 use crate::ink::one_line;
@@ -99,6 +99,13 @@ fn all(picture: &TopPicture) -> All {
         let said = format!("if {head} died now: {}", lines.join("; "));
         all.push((format!("lost {head}"), Said::of(said)));
     }
+    if let Some(running) = &picture.running {
+        let said = Said {
+            gone: Some("the incident that was under way is over".to_owned()),
+            ..Said::of(format!("incident {}", words::running(running, picture)))
+        };
+        all.push(("running".to_owned(), said));
+    }
     for incident in &picture.incidents.newest {
         let (began, away, trigger) = (&incident.began, &incident.away, &incident.trigger);
         let said = format!("incident {}, {began}: {away}: {trigger}", incident.id);
@@ -134,8 +141,15 @@ fn links(picture: &TopPicture, all: &mut All) {
         for port in &link.ports {
             let head = &port.head;
             if port.end.what != EndKnown::NotThere {
-                let words = port.end.what.words().join(", ");
-                let said = Said::of(format!("link {name}, port of {head}: {words}"));
+                let state = port.end.what.state_words();
+                let words = port.end.what.words();
+                let also = words.iter().skip(state.len());
+                let also: String = also.map(|words| format!(", {words}")).collect();
+                let state = state.join(", ");
+                let said = Said {
+                    also,
+                    ..Said::of(format!("link {name}, port of {head}: {state}"))
+                };
                 all.push((format!("port {name} {head}"), said));
             }
         }
@@ -165,6 +179,12 @@ fn of_pool(pool: &LivePool) -> Said {
     }
     for missing in &pool.missing {
         state += &format!("; {missing}");
+    }
+    for device in pool.devices.iter().filter(|it| it.light != Light::Good) {
+        state += &format!("; {} {}", device.name, device.words);
+        for path in device.paths.iter().filter(|it| it.light != Light::Good) {
+            state += &format!("; {} {}", path.disk, path.words);
+        }
     }
     let full = pool.used_percent.map(|used| format!("; {used} % full"));
     Said {

@@ -15,6 +15,9 @@ const NAMES: usize = 16;
 /// Of an alarm's text so many lines are shown; all of it is behind Enter.
 const TEXT: usize = 3;
 
+/// What stands in more groups is not shown further in.
+const DEEPEST: usize = 4;
+
 /// A row of a part.
 pub struct Row {
     /// What it is, if it can be chosen; else it belongs to the row before it.
@@ -69,7 +72,7 @@ pub fn rows(picture: &TopPicture, part: Part, room: Room) -> Vec<Row> {
             pools.flat_map(|one| pool(one, width, room)).collect()
         }
         Part::IfLost => if_lost(picture, room),
-        Part::Incidents => incidents(picture),
+        Part::Incidents => incidents(picture, room),
     }
 }
 
@@ -230,6 +233,14 @@ fn pool(pool: &LivePool, width: usize, room: Room) -> Vec<Row> {
         }
     }
     rows.insert(0, row(&pool.name, pieces));
+    for (light, words) in devices_of(pool) {
+        if room.whole || light >= Light::Warning {
+            rows.push(below(vec![
+                shape(light, room.looks),
+                piece(Ink::Plain, format!(" {words}")),
+            ]));
+        }
+    }
     let missing = pool.missing.iter();
     rows.extend(missing.map(|what| {
         below(vec![
@@ -238,6 +249,27 @@ fn pool(pool: &LivePool, width: usize, room: Room) -> Vec<Row> {
         ])
     }));
     rows
+}
+
+/// What a pool stands on, each in words, further in what is within another.
+pub fn devices_of(pool: &LivePool) -> Vec<(Light, String)> {
+    let mut all = Vec::new();
+    for device in &pool.devices {
+        let indent = "  ".repeat(device.depth.min(DEEPEST));
+        let words = match device.words.as_str() {
+            "" => device.name.clone(),
+            words => format!("{}: {words}", device.name),
+        };
+        all.push((device.light, format!("{indent}{words}")));
+        let paths = device.paths.iter();
+        all.extend(paths.map(|path| {
+            let words = format!("{indent}  {}: {}", path.disk, path.words);
+            (path.light, words)
+        }));
+    }
+    let about = pool.about_devices.iter().cloned();
+    all.extend(about.map(|words| (Light::Warning, words)));
+    all
 }
 
 fn if_lost(picture: &TopPicture, room: Room) -> Vec<Row> {
@@ -265,13 +297,24 @@ fn if_lost(picture: &TopPicture, room: Room) -> Vec<Row> {
     picture.if_lost.iter().flat_map(one).collect()
 }
 
-fn incidents(picture: &TopPicture) -> Vec<Row> {
+fn incidents(picture: &TopPicture, room: Room) -> Vec<Row> {
     let incidents = &picture.incidents;
+    let mut rows = Vec::new();
+    rows.extend(picture.running.as_ref().map(|running| Row {
+        key: None,
+        pieces: vec![
+            piece(Ink::Plain, "  "),
+            shape(Light::Bad, room.looks),
+            piece(Ink::Bold, format!(" {}", words::running(running, picture))),
+        ],
+    }));
     if !incidents.read {
-        return nothing("the heads' logs were not read yet");
+        rows.extend(nothing("the heads' logs were not read yet"));
+        return rows;
     }
     if incidents.newest.is_empty() {
-        return nothing("the heads' logs tell of none");
+        rows.extend(nothing("the heads' logs tell of none"));
+        return rows;
     }
     let one = |incident: &LiveIncident| {
         // The second is enough here; the rest is behind Enter.
@@ -287,5 +330,6 @@ fn incidents(picture: &TopPicture) -> Vec<Row> {
             ],
         )
     };
-    incidents.newest.iter().map(one).collect()
+    rows.extend(incidents.newest.iter().map(one));
+    rows
 }

@@ -1,7 +1,7 @@
 //! Times and states in the words of people.
 
 use hawser_model::date::utc_seconds;
-use hawser_model::output::live::{EndKnown, Light, LivePool, PoolAt};
+use hawser_model::output::live::{EndKnown, Light, LivePool, LiveRunning, PoolAt};
 use hawser_model::output::top::{Answers, TopHead, TopLink, TopPicture, TopWay};
 use hawser_model::output::watch::{Alarm, LinkState};
 use hawser_model::units::counted;
@@ -37,6 +37,16 @@ pub fn since(alarm: &Alarm, picture: &TopPicture) -> String {
         true => format!("since {at} or before"),
         false => format!("since {at}, {}", age(picture.now.saturating_sub(since))),
     }
+}
+
+/// An incident that is under way.
+pub fn running(running: &LiveRunning, picture: &TopPicture) -> String {
+    let since = moment(running.since, picture.now);
+    let before = match running.or_before {
+        true => " or before",
+        false => "",
+    };
+    format!("under way since {since}{before}: {}", running.trigger)
 }
 
 /// `4 times`; nothing for what came once.

@@ -2,7 +2,9 @@
 
 mod pictures;
 
+use hawser_model::output::live::EndKnown;
 use hawser_model::output::top::Answers;
+use hawser_model::units::Packets;
 use hawser_model::visible::is_hidden;
 use hawser_top::plain::Teller;
 use pictures::{dead_head, degraded, healthy, hostile};
@@ -18,21 +20,21 @@ fn all_of_it_is_said_once() {
             "head head1: online, has quorum",
             "head head2: online, has quorum",
             "link ring0: heartbeat, switch sw0",
-            "link ring0, port of head1: eth0 has carrier, 10.0 Gbit/s",
-            "link ring0, port of head2: eth0 has carrier, 10.0 Gbit/s",
+            "link ring0, port of head1: eth0 has carrier, 10.0 Gbit/s, in 84.3 kB/s, 120 pkt/s, out 9.61 kB/s, 61 pkt/s",
+            "link ring0, port of head2: eth0 has carrier, 10.0 Gbit/s, in 84.3 kB/s, 120 pkt/s, out 9.61 kB/s, 61 pkt/s",
             "link ring0, head1 to head2: up, round trip 0.312 ms, 0 of 60 pings not answered",
             "link ring0, head2 to head1: up, round trip 0.298 ms, 0 of 60 pings not answered",
             "link ring1: heartbeat, switch sw1",
-            "link ring1, port of head1: eth1 has carrier, 10.0 Gbit/s",
-            "link ring1, port of head2: eth1 has carrier, 10.0 Gbit/s",
+            "link ring1, port of head1: eth1 has carrier, 10.0 Gbit/s, in 84.3 kB/s, 120 pkt/s, out 9.61 kB/s, 61 pkt/s",
+            "link ring1, port of head2: eth1 has carrier, 10.0 Gbit/s, in 84.3 kB/s, 120 pkt/s, out 9.61 kB/s, 61 pkt/s",
             "link ring1, head1 to head2: up, round trip 0.312 ms, 0 of 60 pings not answered",
             "link ring1, head2 to head1: up, round trip 0.298 ms, 0 of 60 pings not answered",
             "link san01: clients, switch sw2",
-            "link san01, port of head1: eth2 has carrier, 10.0 Gbit/s",
-            "link san01, port of head2: eth2 has carrier, 10.0 Gbit/s",
+            "link san01, port of head1: eth2 has carrier, 10.0 Gbit/s, in 84.3 kB/s, 120 pkt/s, out 9.61 kB/s, 61 pkt/s",
+            "link san01, port of head2: eth2 has carrier, 10.0 Gbit/s, in 84.3 kB/s, 120 pkt/s, out 9.61 kB/s, 61 pkt/s",
             "link san02: clients, switch sw3",
-            "link san02, port of head1: eth3 has carrier, 10.0 Gbit/s",
-            "link san02, port of head2: eth3 has carrier, 10.0 Gbit/s",
+            "link san02, port of head1: eth3 has carrier, 10.0 Gbit/s, in 84.3 kB/s, 120 pkt/s, out 9.61 kB/s, 61 pkt/s",
+            "link san02, port of head2: eth3 has carrier, 10.0 Gbit/s, in 84.3 kB/s, 120 pkt/s, out 9.61 kB/s, 61 pkt/s",
             "pool vmpool01: on head1, offered; 10.72.2.207 on san01 up; 10.72.3.207 on san02 up; 37 % full",
             "pool vmpool02: on head2, offered; 10.72.2.208 on san01 up; 10.72.3.208 on san02 up; 81 % full",
             "if head1 died now: head1 is fenced; vmpool01 starts on head2; head2 takes vmpool01's addresses",
@@ -47,6 +49,11 @@ fn all_of_it_is_said_once() {
     later.links[0].ways[0].link.latency_s = Some(0.000_4);
     later.links[0].ways[0].link.lost = Some(1);
     later.pools[0].used_percent = Some(38);
+    let EndKnown::Port(port) = &mut later.links[0].ports[0].end.what else {
+        unreachable!("a port");
+    };
+    port.rates = None;
+    port.dropped = [("NETFILTER_DROP".to_owned(), Packets(3))].into();
     assert_eq!(teller.lines(&later), [""; 0]);
 }
 
@@ -67,6 +74,8 @@ fn what_changes_is_said_with_its_time_and_what_ends_too() {
             "18:30:00 link ring1, port of head1: eth1 has no carrier",
             "18:30:00 link ring1, head1 to head2: DOWN",
             "18:30:00 link ring1, head2 to head1: DOWN",
+            "18:30:00 pool vmpool01: on head1, offered; 10.72.2.207 on san01 up; 10.72.3.207 on san02 up; \
+             wwn-0x5000c500a1b2c3d4 ONLINE; sdb failed, faulty; 37 % full",
         ]
     );
     let ended = teller.lines(&healthy());

@@ -42,6 +42,8 @@ pub fn joined(file: &ClusterFile, mine: &Shown, others: &BTreeMap<HostName, Othe
             .heads
             .extend(shown.reading.heads.iter().cloned());
         all.heads.extend(shown.heads.clone());
+        let both = [all.running.take(), shown.running.clone()];
+        all.running = both.into_iter().flatten().min_by_key(|it| it.since);
         all.troubles.extend(shown.troubles.iter().cloned());
         all.not_kept = all.not_kept.saturating_add(shown.not_kept);
     }

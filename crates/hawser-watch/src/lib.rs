@@ -41,6 +41,7 @@ pub mod recorder;
 pub mod resident;
 mod resumed;
 pub mod run;
+pub mod running;
 pub mod serve;
 pub mod shown;
 pub mod site;

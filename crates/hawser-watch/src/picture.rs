@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
 use hawser_model::output::live::{
-    EndKnown, Light, LiveEnd, LiveIncidents, LiveLink, LivePage, LivePool, PoolAt,
+    EndKnown, Light, LiveEnd, LiveIncidents, LiveLink, LivePage, LivePool, LiveRunning, PoolAt,
 };
 use hawser_model::output::top::{Answers, TopHead, TopLink, TopLook, TopPicture, TopPort, TopWay};
 use hawser_model::output::watch::Alarm;
@@ -25,6 +25,7 @@ pub struct Parts<'a> {
     pub look: TopLook,
     pub alarms: Vec<Alarm>,
     pub if_lost: BTreeMap<HostName, Vec<String>>,
+    pub running: Option<LiveRunning>,
     pub incidents: LiveIncidents,
 }
 
@@ -58,6 +59,7 @@ pub fn picture(parts: Parts<'_>) -> TopPicture {
         look: parts.look,
         alarms: parts.alarms,
         if_lost: parts.if_lost,
+        running: parts.running,
         incidents: parts.incidents,
     }
 }

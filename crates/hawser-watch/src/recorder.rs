@@ -61,6 +61,11 @@ impl Recorder {
         due
     }
 
+    /// When the logs began to change since what they tell was kept last; absent: nothing has changed since.
+    pub fn open_since(&self) -> Option<Duration> {
+        self.changed.map(|(first, _)| first)
+    }
+
     /// Reads the ends of the head's logs and keeps the incidents in them that are new, or longer than when they were kept.
     ///
     /// # Errors

@@ -132,7 +132,7 @@ impl Watch {
         if wants.view && !look.begin(wants.devices) {
             self.resident.not_looked(wants);
         }
-        self.resident.judge(now);
+        self.resident.judge(now, self.recorder.open_since());
         self.shown = self.resident.shown();
         if let Some(keeping) = &mut self.keeping {
             // Both at this moment: what this tick took before is no step of the clock.

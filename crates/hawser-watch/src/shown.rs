@@ -7,7 +7,9 @@ use hawser_model::drops::{DropRecord, DropTotals};
 use hawser_model::host::{CertificateFacts, Interface, PortCounts, SecretFacts};
 use hawser_model::names::{HostName, InterfaceName};
 use hawser_model::output::cluster::{ClusterStatus, NodeCondition};
+use hawser_model::output::live::LiveRunning;
 use hawser_model::output::watch::{Alarm, WatchReading};
+use hawser_model::port_traffic::PortRates;
 use hawser_model::storage::StorageFacts;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +32,8 @@ pub struct Shown {
     pub members: BTreeMap<HostName, NodeCondition>,
     /// The last judgement of the cluster; absent when there was none yet.
     pub status: Option<ClusterStatus>,
+    /// What is happening now.
+    pub running: Option<LiveRunning>,
     /// When the heads were asked for that, in seconds since 1970 UTC; absent when they did not say.
     pub asked_at: Option<u64>,
 }
@@ -47,6 +51,8 @@ pub struct ShownHead {
     pub stats: BTreeMap<String, String>,
     /// The interfaces.
     pub interfaces: BTreeMap<InterfaceName, Interface>,
+    /// How fast they receive and send; only those of which two readings tell it.
+    pub rates: BTreeMap<InterfaceName, PortRates>,
     /// Packets that Corosync's own sockets had no room for, since they were opened.
     pub socket_drops: Option<u64>,
     /// What its kernel dropped since the watch began; absent before it was asked.

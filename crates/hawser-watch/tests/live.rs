@@ -9,7 +9,9 @@ use std::path::Path;
 
 use hawser_model::cluster_file::{ClusterFile, parse_complete};
 use hawser_model::drops::DropTotals;
-use hawser_model::output::live::{EndKnown, Light, LivePage, NotReached, PoolAt};
+use hawser_model::output::live::{
+    EndKnown, Light, LiveDevice, LivePage, LiveRunning, NotReached, PoolAt,
+};
 use hawser_model::output::watch::{LinkReading, LinkState};
 use hawser_report::{live_page as text, live_parts};
 use hawser_watch::layout::of_topology;
@@ -79,6 +81,50 @@ fn a_dead_link_is_dead_at_both_ends_and_a_lossy_one_is_up_and_no_longer_good() {
     assert_eq!(ends(0).collect::<Vec<_>>(), [Light::Good, Light::Warning]);
     assert_eq!(ends(1).collect::<Vec<_>>(), [Light::Bad, Light::Bad]);
     held_against("dead-link", &page);
+}
+
+#[test]
+fn a_pool_is_shown_with_the_devices_that_its_head_has_and_the_paths_of_each() {
+    let lights = |shown: &Shown, pool: usize| {
+        let page = page(shown);
+        let devices = page.pools[pool].devices.iter();
+        let of = |device: &LiveDevice| {
+            let paths = device.paths.iter().map(|path| path.light);
+            (device.name.clone(), device.light, paths.collect::<Vec<_>>())
+        };
+        devices.map(of).collect::<Vec<_>>()
+    };
+    let well = lights(&healthy(), 0);
+    assert_eq!(well.len(), 4);
+    assert_eq!(well[3].2.len(), 2);
+    let all = well
+        .iter()
+        .flat_map(|(_, own, paths)| paths.iter().chain([own]));
+    assert!(all.clone().all(|light| *light == Light::Good), "{well:?}");
+    let broken = lights(&dead_link(), 0);
+    let side = (
+        "wwn-0x5000c500a1b2c3d1".to_owned(),
+        Light::Bad,
+        vec![Light::Good, Light::Bad],
+    );
+    assert_eq!(broken[3], side);
+    // Of a pool on another head, which asks itself, nothing is known.
+    assert_eq!(lights(&healthy(), 1), []);
+    let page = whole(&both_healthy());
+    assert_eq!(page.pools[1].devices[0].name, "/dev/mapper/mpathc");
+}
+
+#[test]
+fn an_incident_that_is_under_way_is_told_below_the_headline() {
+    let parts = live_parts(&page(&lost_head())).parts;
+    let (_, headline) = parts.iter().find(|(id, _)| *id == "headline").unwrap();
+    assert!(
+        headline.contains(
+            "An incident has been under way since 2026-11-25 18:29:57 UTC: head2 is gone"
+        ),
+        "{headline}"
+    );
+    assert!(!text(&page(&healthy())).contains("under way"));
 }
 
 #[test]
@@ -246,6 +292,18 @@ fn nothing_is_called_good_before_it_was_read_and_old_is_called_old() {
 }
 
 #[test]
+fn links_of_alarms_with_one_code_have_each_a_name_of_its_own() {
+    let mut shown = dead_link();
+    let mut second = shown.reading.alarms[0].clone();
+    second.place.link = Some("san01".into());
+    shown.reading.alarms.push(second);
+    let written = text(&page(&shown));
+    for name in ["id=\"cause-link-down\"", "id=\"cause-link-down-2\""] {
+        assert_eq!(written.matches(name).count(), 1, "{name}");
+    }
+}
+
+#[test]
 fn colours_are_never_alone() {
     let own = [healthy(), dead_link(), lost_head()].map(|shown| page(&shown));
     let all = [both_healthy(), both_dead_link(), one_silent()].map(|shown| whole(&shown));
@@ -280,6 +338,21 @@ fn planted(words: &str) -> LivePage {
     for drop in &mut own.dropped_now {
         (drop.reason, drop.interface) = (words.to_owned(), Some(words.into()));
     }
+    let mut storage = own.storage.clone().unwrap();
+    let zpool = storage.zpools.get_mut("vmpool01").unwrap();
+    (zpool.scan, zpool.errors) = (None, Some(words.to_owned()));
+    (zpool.devices[0].name, zpool.devices[0].state) = (words.to_owned(), words.to_owned());
+    let map = storage.multipath.values_mut().next().unwrap();
+    let mut path = map.paths.remove("sda").unwrap();
+    (path.used, path.checked) = (Some(words.to_owned()), Some(words.to_owned()));
+    // By itself, so that no name changes the order.
+    map.paths = [(words.to_owned(), path)].into();
+    own.storage = Some(storage);
+    shown.running = Some(LiveRunning {
+        since: pictures::NOW,
+        or_before: true,
+        trigger: words.to_owned(),
+    });
     let status = shown.status.as_mut().unwrap();
     status.if_lost = [(words.into(), vec![words.to_owned()])].into();
     let mut page = page(&shown);

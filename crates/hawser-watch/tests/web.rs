@@ -294,7 +294,7 @@ fn a_certificate_that_is_about_to_end_is_an_alarm_of_its_watch() {
             Pulse::default(),
         );
         resident.certificates(&known);
-        resident.judge(Duration::ZERO);
+        resident.judge(Duration::ZERO, None);
         let alarms = resident.reading().alarms.into_iter();
         let alarms = alarms.filter(|alarm| alarm.code == "certificate-expires");
         alarms.map(|alarm| alarm.severity).collect::<Vec<_>>()

@@ -132,6 +132,23 @@ fn a_picture_has_of_each_head_what_it_says_of_itself() {
 }
 
 #[test]
+fn the_second_reading_of_a_port_tells_how_fast_it_is() {
+    let mut heads = Heads::new(Whole::new(file()), &[]);
+    let rates = |heads: &Heads| {
+        let picture = heads.whole.lock().unwrap().picture();
+        match &picture.links[0].ports[1].end.what {
+            EndKnown::Port(port) => port.rates.map(|rates| rates.words()),
+            what => panic!("{what:?}"),
+        }
+    };
+    heads.run(1);
+    assert_eq!(rates(&heads), None);
+    heads.run(1);
+    let words = ["in 1.00 kB/s, 10 pkt/s", "out 500 B/s, 5 pkt/s"];
+    assert_eq!(rates(&heads), Some(words.map(str::to_owned)));
+}
+
+#[test]
 fn a_quiet_cluster_is_asked_as_a_whole_at_the_beginning_and_then_seldom() {
     let mut heads = Heads::new(Whole::new(file()), &[]);
     heads.run(3600);

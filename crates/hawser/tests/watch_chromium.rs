@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use chromium::Chromium;
 use hawser_host::Clock;
+use hawser_model::units::BytesPerSec;
 use hawser_watch::board::Board;
 use hawser_watch::metrics::Health;
 use hawser_watch::serve::serve;
@@ -93,6 +94,7 @@ fn a_page_follows_the_watch_whatever_its_width_and_colours() {
         assert_eq!(browser.value("document.title"), title);
         fits(&mut browser, name);
     }
+    what_is_marked_stays(&mut browser, &show);
     focus_stays(&mut browser, &show);
     nothing_planted_acts(&mut browser, &show);
     silence_is_told(&mut browser, &show);
@@ -103,6 +105,41 @@ fn a_page_follows_the_watch_whatever_its_width_and_colours() {
         );
     }
     browser.has_nothing_to_complain_of();
+}
+
+/// A number that is another each second takes nothing away from who reads or copies what is beside it.
+fn what_is_marked_stays(browser: &mut Chromium, show: &dyn Fn(Shown)) {
+    show(healthy());
+    let first =
+        "[...document.querySelectorAll('.end .line')].find(it => it.innerText.includes('eth0'))";
+    until(browser, &format!("Boolean({first})"));
+    browser.value(&format!(
+        "getSelection().selectAllChildren(window.kept = {first})"
+    ));
+    let mut again = healthy();
+    let head = again.heads.get_mut("head1").unwrap();
+    head.rates.get_mut("eth0").unwrap().received = BytesPerSec(777);
+    show(again);
+    until(browser, "document.body.innerText.includes('777 B/s')");
+    assert_eq!(browser.value(&format!("{first} === window.kept")), true);
+    assert_eq!(
+        browser.value("getSelection().toString()"),
+        "eth0 has carrier"
+    );
+    // What is there no longer goes, and what is new comes in its place.
+    show(dead_link());
+    until(browser, "document.body.innerText.includes('no carrier')");
+    assert_eq!(browser.value("document.querySelectorAll('.end').length"), 8);
+    show(healthy());
+    until(browser, "!document.body.innerText.includes('no carrier')");
+    let fresh = "document.getElementById('cluster').innerHTML";
+    let shown = browser.value(fresh);
+    browser.value("location.reload()");
+    until(
+        browser,
+        "window.kept === undefined && document.readyState === 'complete'",
+    );
+    assert_eq!(browser.value(fresh), shown);
 }
 
 /// Who goes through the page by its keys is not thrown back to its beginning by an update.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use hawser_host::{Answers, Ask, Declined, Size, Stop};
 use hawser_model::host::Interface;
 use hawser_model::names::InterfaceName;
+use hawser_model::port_traffic::PortTraffic;
 use hawser_model::storage::StoragePulse;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +26,9 @@ pub struct ReadPulse {
 pub struct Pulse {
     /// Its interfaces; absent when the kernel did not say.
     pub interfaces: Option<BTreeMap<InterfaceName, Interface>>,
+    /// What they have carried until now; absent when that is not known.
+    #[serde(default)]
+    pub counts: Option<PortTraffic>,
     /// The process of its Corosync; absent when none runs.
     pub corosync: Option<u32>,
     /// The length of Corosync's log, in bytes; absent when there is none. It grows when something happens.

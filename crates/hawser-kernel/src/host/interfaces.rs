@@ -3,17 +3,20 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
+use std::time::Duration;
 
 use hawser_model::host::{Interface, Tunnel};
 use hawser_model::names::InterfaceName;
-use hawser_model::units::{BitsPerSec, Mtu};
+use hawser_model::port_traffic::{Carried, PortTraffic};
+use hawser_model::units::{BitsPerSec, Bytes, Mtu, Nanos, Packets};
 use nix::sys::socket::SockProtocol;
+use nix::time::{ClockId, clock_gettime};
 
 use super::pcie;
 use super::tunnels::{self, Tunnelled};
 use crate::KernelError;
 use crate::ethtool::Ethtool;
-use crate::netlink::{Netlink, attributes, find, mac, text, u16_at, u32_at};
+use crate::netlink::{Netlink, attributes, find, mac, text, u16_at, u32_at, u64_at};
 
 const RTM_GETLINK: u16 = 18;
 const RTM_GETADDR: u16 = 22;
@@ -27,6 +30,7 @@ const IFLA_MTU: u16 = 4;
 const IFLA_LINK: u16 = 5;
 const IFLA_MASTER: u16 = 10;
 const IFLA_LINKINFO: u16 = 18;
+const IFLA_STATS64: u16 = 23;
 const IFLA_LINK_NETNSID: u16 = 37;
 const IFLA_PERM_ADDRESS: u16 = 54;
 const IFLA_INFO_KIND: u16 = 1;
@@ -37,8 +41,12 @@ const IFA_LOCAL: u16 = 2;
 /// `IFA_F_DADFAILED` (linux/if_addr.h): among the flags that fit into the header's byte.
 const DAD_FAILED: u8 = 0x08;
 
-/// The interfaces of the calling thread's network namespace.
-pub(super) fn read() -> Result<BTreeMap<InterfaceName, Interface>, KernelError> {
+/// The interfaces of the calling thread's network namespace, and what they have carried: the kernel tells both in one answer.
+/// What has no moment has no counts.
+pub(super) fn read() -> Result<(BTreeMap<InterfaceName, Interface>, Option<PortTraffic>), KernelError>
+{
+    let at = clock_gettime(ClockId::CLOCK_MONOTONIC).ok();
+    let at = at.and_then(|at| u64::try_from(Duration::from(at).as_nanos()).ok());
     let mut netlink = Netlink::open(SockProtocol::NetlinkRoute)?;
     let mut links = netlink.dump(
         "RTM_GETLINK",
@@ -76,9 +84,17 @@ pub(super) fn read() -> Result<BTreeMap<InterfaceName, Interface>, KernelError> 
             link.interface.tunnel = Some(tunnel);
         }
     }
+    let carried = links.values().filter_map(|link| {
+        let name = InterfaceName(link.name.clone());
+        Some((name, link.carried?))
+    });
+    let counts = at.map(|at| PortTraffic {
+        at: Nanos(at),
+        ports: carried.collect(),
+    });
     let ethtool = Ethtool::open()?;
     let lower: Vec<_> = links.values().map(|link| lower_of(link, &links)).collect();
-    Ok(links
+    let interfaces = links
         .into_values()
         .zip(lower)
         .map(|(link, lower)| {
@@ -87,7 +103,8 @@ pub(super) fn read() -> Result<BTreeMap<InterfaceName, Interface>, KernelError> 
             ask_driver(&ethtool, &link.name, &mut interface);
             (InterfaceName(link.name), interface)
         })
-        .collect())
+        .collect();
+    Ok((interfaces, counts))
 }
 
 struct Link {
@@ -97,6 +114,8 @@ struct Link {
     /// `IFLA_LINK`, when it is in this namespace and something below, not a peer.
     below: Option<u32>,
     tunnelled: Option<Tunnelled>,
+    /// Absent where the kernel does not tell it.
+    carried: Option<Carried>,
     interface: Interface,
 }
 
@@ -111,6 +130,7 @@ impl Link {
             master: None,
             below: None,
             tunnelled: None,
+            carried: None,
             interface: Interface {
                 index,
                 up: has(libc::IFF_UP),
@@ -128,6 +148,7 @@ impl Link {
                 IFLA_LINK => link.below = u32_at(payload, 0),
                 IFLA_LINK_NETNSID => elsewhere = true,
                 IFLA_ADDRESS => link.interface.mac = mac(payload),
+                IFLA_STATS64 => link.carried = carried(index, payload),
                 IFLA_PERM_ADDRESS => permanent = mac(payload),
                 IFLA_LINKINFO => {
                     link.kind = find(payload, IFLA_INFO_KIND).map_or_else(String::new, text);
@@ -148,6 +169,18 @@ impl Link {
         }
         Some(link)
     }
+}
+
+/// The first four of `struct rtnl_link_stats64`.
+fn carried(index: u32, stats: &[u8]) -> Option<Carried> {
+    let count = |field: usize| u64_at(stats, field * 8);
+    Some(Carried {
+        index,
+        received_packets: Packets(count(0)?),
+        sent_packets: Packets(count(1)?),
+        received: Bytes(count(2)?),
+        sent: Bytes(count(3)?),
+    })
 }
 
 /// Over which interface a tunnel goes: the one that it is bound to, or the one that has its address.
@@ -241,8 +274,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_loopback_interface_is_described() {
-        let all = read().unwrap();
+    fn the_loopback_interface_is_described_and_what_it_has_carried() {
+        let (all, counts) = read().unwrap();
+        let before = counts.unwrap();
+        let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        for _ in 0..10 {
+            let own = socket.local_addr().unwrap();
+            socket.send_to(&[7; 1000], own).unwrap();
+        }
+        let after = read().unwrap().1.unwrap();
+        assert!(after.at > before.at);
+        let [before, after] = [&before, &after].map(|counts| counts.ports["lo"]);
+        assert_eq!(after.index, 1);
+        for (now, then) in [(after.sent, before.sent), (after.received, before.received)] {
+            assert!(now - then >= Bytes(10_000), "{after:?}");
+        }
+        for (now, then) in [
+            (after.sent_packets, before.sent_packets),
+            (after.received_packets, before.received_packets),
+        ] {
+            assert!(now - then >= Packets(10), "{after:?}");
+        }
         let lo = &all["lo"];
         assert_eq!(lo.index, 1);
         assert_eq!(lo.mac, None);

@@ -21,6 +21,7 @@ use std::path::Path;
 
 use hawser_model::host::{HostFacts, Interface};
 use hawser_model::names::InterfaceName;
+use hawser_model::port_traffic::PortTraffic;
 
 use crate::KernelError;
 use crate::proc;
@@ -45,7 +46,7 @@ pub fn host_facts() -> HostFacts {
             .as_ref()
             .map_or_else(String::new, |n| of(n).to_string_lossy().into_owned())
     };
-    let interfaces = interfaces::read().unwrap_or_default();
+    let (interfaces, _) = interfaces::read().unwrap_or_default();
     HostFacts {
         hostname: name(nix::sys::utsname::UtsName::nodename),
         kernel: name(nix::sys::utsname::UtsName::release),
@@ -69,6 +70,15 @@ pub fn host_facts() -> HostFacts {
 /// # Errors
 /// [`KernelError`] when the kernel refuses to list them.
 pub fn interfaces() -> Result<BTreeMap<InterfaceName, Interface>, KernelError> {
+    Ok(interfaces_and_counts()?.0)
+}
+
+/// The same, and what they have carried until now, which the kernel tells with them; absent without a clock.
+///
+/// # Errors
+/// [`KernelError`] when the kernel refuses to list them.
+pub fn interfaces_and_counts()
+-> Result<(BTreeMap<InterfaceName, Interface>, Option<PortTraffic>), KernelError> {
     interfaces::read()
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::live::{Light, LiveEnd, LiveHead, LiveIncidents, LivePool};
+use super::live::{Light, LiveEnd, LiveHead, LiveIncidents, LivePool, LiveRunning};
 use super::watch::{Alarm, LinkReading};
 use crate::names::{HostName, LinkName};
 
@@ -27,6 +27,8 @@ pub struct TopPicture {
     pub alarms: Vec<Alarm>,
     /// For each head, what Pacemaker says would happen if it died now.
     pub if_lost: BTreeMap<HostName, Vec<String>>,
+    /// What is happening now.
+    pub running: Option<LiveRunning>,
     /// What happened before, from the logs of all heads.
     pub incidents: LiveIncidents,
 }

@@ -87,6 +87,10 @@ quantity! {
     BitsPerSec
 }
 quantity! {
+    /// Bytes per second.
+    BytesPerSec
+}
+quantity! {
     /// Packets per second.
     PacketsPerSec
 }
@@ -191,6 +195,12 @@ impl fmt::Display for BitsPerSec {
     }
 }
 
+impl fmt::Display for BytesPerSec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{}B/s", si(self.0 as f64)))
+    }
+}
+
 impl fmt::Display for PacketsPerSec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&format!("{}pkt/s", si(self.0 as f64)))
@@ -242,6 +252,7 @@ mod tests {
         assert_eq!(Bytes(212_992).to_string(), "208.0 KiB");
         assert_eq!(BitsPerSec(800_000_000).to_string(), "800 Mbit/s");
         assert_eq!(BitsPerSec(10_000_000_000).to_string(), "10.0 Gbit/s");
+        assert_eq!(BytesPerSec(84_300).to_string(), "84.3 kB/s");
         assert_eq!(PacketsPerSec(950).to_string(), "950 pkt/s");
         assert_eq!(decimal(629_145_600), "629 MB");
         assert_eq!(decimal(6), "6 B");

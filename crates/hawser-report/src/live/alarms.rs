@@ -1,5 +1,7 @@
 //! The alarms that stand, each with the way to its cause's page.
 
+use std::collections::BTreeMap;
+
 use hawser_model::output::live::{Light, LivePage};
 use hawser_model::output::watch::Alarm;
 
@@ -13,22 +15,25 @@ pub(super) fn alarms(m: &mut Markup, page: &LivePage) {
     if page.alarms.is_empty() {
         return m.leaf("p", &[], "None stands.");
     }
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     for alarm in page.alarms.iter().take(ALARMS) {
-        one(m, alarm);
+        let number = seen.entry(&alarm.code).or_default();
+        *number += 1;
+        one(m, alarm, *number);
     }
     if let Some(more @ 1..) = page.alarms.len().checked_sub(ALARMS) {
         m.leaf("p", &[], format_args!("{more} more are in /reading.json."));
     }
 }
 
-fn one(m: &mut Markup, alarm: &Alarm) {
+fn one(m: &mut Markup, alarm: &Alarm, number: usize) {
     let word = alarm.severity.word();
     let light = Light::from(alarm.severity);
     m.node("article", &[("class", &class("finding", light))], |m| {
         m.node("h3", &[], |m| {
             mark(m, light);
             m.text(format_args!("{word}: "));
-            code(m, &alarm.code);
+            code(m, &alarm.code, number);
         });
         m.leaf("p", &[], &alarm.text);
         if let Some(fix) = &alarm.fix {
@@ -38,13 +43,16 @@ fn one(m: &mut Markup, alarm: &Alarm) {
     });
 }
 
-/// The code, and the way to its page.
-fn code(m: &mut Markup, code: &str) {
+/// The code, and the way to its page. Of several alarms with one code each link has a name of its own.
+fn code(m: &mut Markup, code: &str, number: usize) {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     match code.chars().all(plain) {
         true => {
             let page = format!("{CAUSE_PATH}{code}");
-            let id = format!("cause-{code}");
+            let id = match number {
+                1 => format!("cause-{code}"),
+                more => format!("cause-{code}-{more}"),
+            };
             m.leaf("a", &[("href", &page), ("id", &id)], code);
         }
         false => m.leaf("code", &[], code),

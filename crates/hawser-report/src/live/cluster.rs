@@ -8,6 +8,7 @@ use hawser_model::output::live::{
     EndKnown, Light, LiveAddress, LiveEnd, LiveHead, LiveLink, LivePage, LivePool, PoolAt,
 };
 
+use super::devices::devices;
 use super::light::{class, mark};
 use crate::markup::Markup;
 use crate::page::moment;
@@ -210,6 +211,7 @@ fn one_pool(m: &mut Markup, pool: &LivePool) {
                 }
             },
         );
+        devices(m, pool);
     });
 }
 

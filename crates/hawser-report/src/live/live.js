@@ -8,14 +8,49 @@
   let heard = performance.now();
   let source = null;
 
+  // Makes what is inside one element as it is inside another, and touches nothing that is so already: what is marked or
+  // read aloud stays where it is while a number beside it becomes another each second.
+  const same = (is, wanted) => {
+    let next = is.firstChild;
+    for (const one of [...wanted.childNodes]) {
+      if (!next || next.nodeType !== one.nodeType || next.nodeName !== one.nodeName || next.id !== one.id) {
+        const found = one.id && [...is.children].find((child) => child.id === one.id && child.nodeName === one.nodeName);
+        if (!found) {
+          is.insertBefore(one, next);
+          continue;
+        }
+        while (next !== found) {
+          const gone = next;
+          next = next.nextSibling;
+          gone.remove();
+        }
+      }
+      if (one.nodeType !== Node.ELEMENT_NODE) {
+        if (next.data !== one.data) next.data = one.data;
+      } else {
+        for (const { name } of [...next.attributes]) if (!one.hasAttribute(name)) next.removeAttribute(name);
+        for (const { name, value } of one.attributes) if (next.getAttribute(name) !== value) next.setAttribute(name, value);
+        same(next, one);
+      }
+      next = next.nextSibling;
+    }
+    while (next) {
+      const gone = next;
+      next = next.nextSibling;
+      gone.remove();
+    }
+  };
+
   // What has the focus keeps it, and the page its place.
   const put = (id, html) => {
     const part = document.getElementById(id);
     if (!part || shown.get(id) === html) return;
     shown.set(id, html);
     const focused = part.contains(document.activeElement) ? document.activeElement.id : "";
-    part.innerHTML = html;
-    if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+    const wanted = document.createElement("template");
+    wanted.innerHTML = html;
+    same(part, wanted.content);
+    if (focused && document.activeElement?.id !== focused) document.getElementById(focused)?.focus({ preventScroll: true });
   };
 
   const say = (words) => {

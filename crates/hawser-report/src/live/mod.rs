@@ -3,6 +3,7 @@
 mod alarms;
 mod before;
 mod cluster;
+mod devices;
 mod light;
 
 use hawser_model::output::live::{Light, LivePage};
@@ -199,6 +200,30 @@ fn headline(m: &mut Markup, page: &LivePage) {
         mark(m, light);
         m.text(words);
     });
+    running(m, page);
+}
+
+/// An incident that is under way, which is in the list of those that were when it is over.
+fn running(m: &mut Markup, page: &LivePage) {
+    let Some(running) = &page.running else {
+        return;
+    };
+    let before = match running.or_before {
+        true => " or before",
+        false => "",
+    };
+    m.node(
+        "p",
+        &[("class", &light::class("running", Light::Bad))],
+        |m| {
+            mark(m, Light::Bad);
+            m.text(format_args!(
+                "An incident has been under way since {} UTC{before}: {}",
+                moment(running.since),
+                running.trigger
+            ));
+        },
+    );
 }
 
 fn not_known(m: &mut Markup, page: &LivePage) {

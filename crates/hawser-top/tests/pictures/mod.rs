@@ -7,12 +7,13 @@ use hawser_model::finding::{Place, Severity};
 use hawser_model::names::HostName;
 use hawser_model::output::cluster::NodeCondition;
 use hawser_model::output::live::{
-    EndKnown, Light, LiveAddress, LiveEnd, LiveHead, LiveIncident, LiveIncidents, LivePool,
-    OwnHead, OwnPort, PoolAt,
+    EndKnown, Light, LiveAddress, LiveDevice, LiveEnd, LiveHead, LiveIncident, LiveIncidents,
+    LivePath, LivePool, LiveRunning, OwnHead, OwnPort, PoolAt,
 };
 use hawser_model::output::top::{Answers, TopHead, TopLink, TopLook, TopPicture, TopPort, TopWay};
 use hawser_model::output::watch::{Alarm, LinkReading, LinkState};
-use hawser_model::units::BitsPerSec;
+use hawser_model::port_traffic::PortRates;
+use hawser_model::units::{BitsPerSec, BytesPerSec, PacketsPerSec};
 
 /// 2026-11-25 18:30:00 UTC.
 pub const NOW: u64 = 1_795_631_400;
@@ -67,6 +68,7 @@ pub fn healthy() -> TopPicture {
             lost("head2", "head1", "vmpool02"),
         ]
         .into(),
+        running: None,
         incidents: LiveIncidents {
             read: true,
             newest: vec![
@@ -96,6 +98,7 @@ pub fn degraded() -> TopPicture {
         unreachable!("a port");
     };
     port.carrier = false;
+    port.rates = None;
     picture.links[1].ports[0].end.light = Light::Bad;
     for way in &mut picture.links[1].ways {
         way.light = Light::Bad;
@@ -132,6 +135,28 @@ pub fn degraded() -> TopPicture {
         },
     ];
     picture.heads[0].head.light = Light::Good;
+    let device = |depth: usize, name: &str, light: Light, words: &str| LiveDevice {
+        name: name.into(),
+        depth,
+        light,
+        words: words.into(),
+        paths: Vec::new(),
+    };
+    let mut side = device(2, "wwn-0x5000c500a1b2c3d4", Light::Warning, "ONLINE");
+    let path = |disk: &str, light: Light, words: &str| LivePath {
+        disk: disk.into(),
+        light,
+        words: words.into(),
+    };
+    side.paths = vec![
+        path("sda", Light::Good, "active, ready"),
+        path("sdb", Light::Bad, "failed, faulty"),
+    ];
+    picture.pools[0].devices = vec![
+        device(0, "vmpool01", Light::Good, "ONLINE"),
+        device(1, "mirror-0", Light::Good, "ONLINE"),
+        side,
+    ];
     picture
 }
 
@@ -175,6 +200,11 @@ pub fn dead_head() -> TopPicture {
         ("head2".into(), vec!["it runs nothing now".to_owned()]),
     ]
     .into();
+    picture.running = Some(LiveRunning {
+        since: NOW - 44,
+        or_before: false,
+        trigger: "head2 is gone and not known to be off: nothing of it is taken over yet".into(),
+    });
     picture.alarms = vec![Alarm {
         code: "head-away".into(),
         severity: Severity::Warning,
@@ -230,6 +260,13 @@ pub fn planted(words: &str) -> TopPicture {
         pool.name = words.into();
         pool.on = PoolAt::Head(words.into());
         pool.missing = vec![words.into()];
+        pool.about_devices = vec![words.into()];
+        for device in &mut pool.devices {
+            (device.name, device.words) = (words.into(), words.into());
+            for path in &mut device.paths {
+                (path.disk, path.words) = (words.into(), words.into());
+            }
+        }
         for address in &mut pool.addresses {
             address.link = words.into();
         }
@@ -240,6 +277,10 @@ pub fn planted(words: &str) -> TopPicture {
         alarm.fix = Some(words.into());
         alarm.place.object = Some(words.into());
         alarm.place.host = Some(words.into());
+    }
+    picture.running = dead.running;
+    if let Some(running) = &mut picture.running {
+        running.trigger = words.into();
     }
     picture.if_lost = [(words.into(), vec![words.into(), words.into()])].into();
     for incident in &mut picture.incidents.newest {
@@ -262,6 +303,12 @@ fn link(name: &str, carries: &str, number: usize, ways: bool) -> TopLink {
                 up: true,
                 carrier: true,
                 speed: Some(BitsPerSec(10_000_000_000)),
+                rates: Some(PortRates {
+                    received: BytesPerSec(84_300),
+                    received_packets: PacketsPerSec(120),
+                    sent: BytesPerSec(9_610),
+                    sent_packets: PacketsPerSec(61),
+                }),
                 dropped: BTreeMap::new(),
             }),
             ways: Vec::new(),
@@ -304,6 +351,8 @@ fn pool(name: &str, head: &str, last: u8, used: u8) -> LivePool {
         used_percent: Some(used),
         offered: Some(true),
         missing: Vec::new(),
+        devices: Vec::new(),
+        about_devices: Vec::new(),
         addresses: vec![address(2), address(3)],
     }
 }

@@ -113,6 +113,7 @@ fn own_port(link: &LinkEntry, node: &NodeEntry, shown: &ShownHead) -> EndKnown {
             up: port.up,
             carrier: port.carrier,
             speed: port.speed,
+            rates: shown.rates.get(name).copied(),
             dropped: dropped_on(name, &shown.dropped_now),
         }),
         None => EndKnown::NoPort,

@@ -4,6 +4,7 @@
 //! old as its last look. A watch that asks all heads has both ends of everything. Of what nobody tells, the page says that it
 //! does not know it. Colours follow what was read and the alarms that stand: nothing is judged here.
 
+mod devices;
 mod link;
 mod pool;
 
@@ -63,6 +64,7 @@ pub fn live_page(file: &ClusterFile, known: Known<'_>) -> LivePage {
             .status
             .map(|status| status.if_lost.clone())
             .unwrap_or_default(),
+        running: known.shown.and_then(|shown| shown.running.clone()),
         incidents: known.incidents.cloned().unwrap_or_default(),
         not_known: not_known(file, known),
     }

@@ -7,7 +7,7 @@ use hawser_model::output::cluster::PoolStatus;
 use hawser_model::output::live::{Light, LiveAddress, LivePool, PoolAt};
 use hawser_model::output::watch::HeadReading;
 
-use super::All;
+use super::{All, devices};
 
 impl All<'_> {
     pub(super) fn pool(&self, pool: &Pool) -> LivePool {
@@ -45,12 +45,20 @@ impl All<'_> {
             PoolAt::Head(_) if offered == Some(false) || !missing.is_empty() => Light::Bad,
             PoolAt::Head(_) => Light::Good,
         };
+        let storage = match &on {
+            PoolAt::Head(head) => self.shown(head).and_then(|shown| shown.storage.as_ref()),
+            PoolAt::Nowhere | PoolAt::NotKnown => None,
+        };
+        let (devices, about_devices) =
+            storage.map_or_else(Default::default, |storage| devices::of_pool(pool, storage));
         LivePool {
             name: name.to_owned(),
             light: self.light(base, |alarm| alarm.place.object.as_deref() == Some(name)),
             used_percent: used,
             offered,
             missing,
+            devices,
+            about_devices,
             addresses: addresses(pool, status),
             on,
         }

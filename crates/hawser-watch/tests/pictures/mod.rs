@@ -11,11 +11,15 @@ use hawser_model::host::Interface;
 use hawser_model::output::cluster::{
     ClusterStatus, NodeCondition, NodeStatus, PoolAddress, PoolExport, PoolStatus, ServiceState,
 };
-use hawser_model::output::live::{LiveIncident, LiveIncidents};
+use hawser_model::output::live::{LiveIncident, LiveIncidents, LiveRunning};
 use hawser_model::output::watch::{
     Alarm, ExportReading, HeadReading, LinkReading, LinkState, PoolReading, WatchReading,
 };
-use hawser_model::units::{BitsPerSec, Packets};
+use hawser_model::port_traffic::PortRates;
+use hawser_model::storage::{
+    DiskFacts, MultipathFacts, PathFacts, ShelfSlot, StorageFacts, ZpoolFacts, ZpoolMember,
+};
+use hawser_model::units::{BitsPerSec, BytesPerSec, Packets, PacketsPerSec};
 use hawser_watch::shown::{Shown, ShownHead};
 
 /// 2026-11-25 18:30:00 UTC.
@@ -23,7 +27,17 @@ pub const NOW: u64 = 1_795_631_400;
 
 pub fn file() -> ClusterFile {
     let text = include_str!("../../../../examples/lab/hawser.toml");
-    parse_complete(text, "hawser.toml").unwrap()
+    let on_file = |pool: &str| {
+        format!(
+            "kind = \"filesystem\"\ndevice = \"/srv/shelf/{pool}.img\"\ndirectory = \"/srv/{pool}\"\nfstype = \"ext4\"\n\
+             options = \"loop\"\n"
+        )
+    };
+    let second = on_file("vmpool02");
+    let on_disk = second.replace("/srv/shelf/vmpool02.img", "/dev/mapper/mpathc");
+    let text = text.replace(&on_file("vmpool01"), "kind = \"zfs\"\n");
+    let text = text.replace(&second, &on_disk.replace("options = \"loop\"\n", ""));
+    parse_complete(&text, "hawser.toml").unwrap()
 }
 
 pub fn incidents() -> LiveIncidents {
@@ -115,6 +129,7 @@ pub fn healthy() -> Shown {
             alarms: Vec::new(),
         },
         whole: false,
+        running: None,
         heads: [("head1".into(), itself(1, true))].into(),
         not_kept: 0,
         members: members(NodeCondition::Online),
@@ -173,6 +188,7 @@ pub fn one_silent() -> Shown {
     shown.reading.heads[0].links = lost.reading.heads[0].links.clone();
     shown.reading.alarms = lost.reading.alarms;
     (shown.members, shown.status) = (lost.members, lost.status);
+    shown.running = lost.running;
     shown
 }
 
@@ -231,6 +247,11 @@ pub fn lost_head() -> Shown {
         ("head2".into(), vec!["it is lost already".to_owned()]),
     ]
     .into();
+    shown.running = Some(LiveRunning {
+        since: NOW - 3,
+        or_before: false,
+        trigger: "head2 is gone and not known to be off: nothing of it is taken over yet".into(),
+    });
     let alarm = |sign: Sign, place: Place, text: &str| Alarm {
         code: sign.code().into(),
         severity: sign.severity(),
@@ -290,6 +311,7 @@ fn on(name: &str, head: Option<&str>, last: u8) -> PoolStatus {
 
 fn itself(head: u8, second: bool) -> ShownHead {
     ShownHead {
+        storage: Some(shelf(second)),
         certificates: Vec::new(),
         secrets: Vec::new(),
         corosync: true,
@@ -297,6 +319,7 @@ fn itself(head: u8, second: bool) -> ShownHead {
         pacemaker: Some(true),
         stats: BTreeMap::new(),
         interfaces: ports(head, second),
+        rates: rates(second),
         socket_drops: Some(0),
         drops: Some(DropTotals::Counted {
             drops: dropped(second),
@@ -305,6 +328,107 @@ fn itself(head: u8, second: bool) -> ShownHead {
         dropped_now: dropped(second),
         ..ShownHead::default()
     }
+}
+
+/// Two disks that are the sides of a mirror, and one of a file system, each by two ways; one of these is lost with the port, and
+/// the mirror is made whole again.
+fn shelf(well: bool) -> StorageFacts {
+    let wwid = |n: usize| format!("5000c500a1b2c3d{n}");
+    let disk = |(n, name): (usize, &str)| {
+        let facts = DiskFacts {
+            state: if well || name != "sdd" {
+                "running"
+            } else {
+                "offline"
+            }
+            .to_owned(),
+            address: format!("2:0:{n}:0"),
+            wwid: Some(format!("naa.{}", wwid(n / 2))),
+            shelf: (n % 2 == 0).then(|| ShelfSlot {
+                shelf: "0x500304801f0a1b3f".to_owned(),
+                slot: format!("Slot 0{n}"),
+            }),
+        };
+        (name.to_owned(), facts)
+    };
+    let path = |name: &str| {
+        let (used, checked) = match well || name != "sdd" {
+            true => ("active", "ready"),
+            false => ("failed", "faulty"),
+        };
+        let facts = PathFacts {
+            used: Some(used.to_owned()),
+            checked: Some(checked.to_owned()),
+        };
+        (name.to_owned(), facts)
+    };
+    let map = |(n, name, paths): (usize, &str, [&str; 2])| {
+        let facts = MultipathFacts {
+            name: name.to_owned(),
+            paths: paths.map(path).into(),
+        };
+        (format!("3{}", wwid(n)), facts)
+    };
+    let member = |depth: usize, name: &str, state: &str| ZpoolMember {
+        name: name.to_owned(),
+        depth,
+        state: state.to_owned(),
+        beside: false,
+    };
+    let (state, scan) = match well {
+        true => ("ONLINE", None),
+        false => (
+            "DEGRADED",
+            Some("resilver in progress since Wed Nov 25 18:11:09 2026, 14.70% done".to_owned()),
+        ),
+    };
+    let zpool = ZpoolFacts {
+        state: state.to_owned(),
+        scan,
+        devices: vec![
+            member(0, "mirror-0", state),
+            member(1, "wwn-0x5000c500a1b2c3d0", "ONLINE"),
+            member(
+                1,
+                "wwn-0x5000c500a1b2c3d1",
+                if well { "ONLINE" } else { "FAULTED" },
+            ),
+        ],
+        troubled: Vec::new(),
+        errors: None,
+    };
+    let disks = ["sda", "sdb", "sdc", "sdd", "sde", "sdf"];
+    StorageFacts {
+        disks: disks.into_iter().enumerate().map(disk).collect(),
+        multipath: [
+            (0, "mpatha", ["sda", "sdb"]),
+            (1, "mpathb", ["sdc", "sdd"]),
+            (2, "mpathc", ["sde", "sdf"]),
+        ]
+        .map(map)
+        .into(),
+        zpools: [("vmpool01".to_owned(), zpool)].into(),
+    }
+}
+
+/// A port without carrier carries nothing; of the last one there is no second reading.
+fn rates(second: bool) -> BTreeMap<hawser_model::names::InterfaceName, PortRates> {
+    let of = |(name, received, sent): (&str, u64, u64)| {
+        let rates = PortRates {
+            received: BytesPerSec(received),
+            received_packets: PacketsPerSec(received.div_ceil(1400)),
+            sent: BytesPerSec(sent),
+            sent_packets: PacketsPerSec(sent.div_ceil(1400)),
+        };
+        (name.into(), rates)
+    };
+    let second = if second { 3200 } else { 0 };
+    let all = [
+        ("eth0", 3400, 3300),
+        ("eth1", second, second),
+        ("eth2", 812_000_000, 96_400_000),
+    ];
+    all.map(of).into()
 }
 
 /// A port that has lost its carrier drops what is still sent through it.

@@ -18,8 +18,9 @@ use hawser_model::counters::Counters;
 use hawser_model::host::{HostWindow, Interface};
 use hawser_model::kept_alarms::{FoundAlarms, KeptAlarms};
 use hawser_model::output::cluster::{ClusterStatus, NodeCondition, NodeStatus, ServiceState};
+use hawser_model::port_traffic::{Carried, PortTraffic};
 use hawser_model::readings::Reading;
-use hawser_model::units::Nanos;
+use hawser_model::units::{Bytes, Nanos, Packets};
 use hawser_watch::run::{Look, Viewed};
 
 /// One of two heads, whose second link is cut and healed at set seconds.
@@ -102,8 +103,21 @@ hawser_host::answers! {
         let changed = head.cuts.iter().flat_map(|(from, to)| [*from, *to]);
         let second = head.clock.now().as_secs();
         let lines = changed.filter(|at| at + NOTICES <= second).count() as u64;
+        // Each port receives 1 000 bytes a second in 10 packets, and sends the half of it.
+        let carried = Carried {
+            index: 0,
+            received: Bytes(second * 1000),
+            received_packets: Packets(second * 10),
+            sent: Bytes(second * 500),
+            sent_packets: Packets(second * 5),
+        };
+        let counts = PortTraffic {
+            at: Nanos(second * 1_000_000_000),
+            ports: ["eth0", "eth1"].map(|name| (name.into(), carried)).into(),
+        };
         Pulse {
             interfaces: Some(interfaces.into()),
+            counts: Some(counts),
             corosync: head.corosync(),
             corosync_log: Some(lines + u64::from(second >= head.away.end)),
             pacemaker_log: Some(second),

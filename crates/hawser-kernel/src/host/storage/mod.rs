@@ -194,6 +194,13 @@ mod tests {
             let device = root.join("sys/bus/scsi").join(address);
             std::os::unix::fs::symlink(device, disk.join("device")).unwrap();
         }
+        // The shelf that sda is in, by the kernel's driver for enclosures.
+        let shelf = "sys/class/enclosure/2:0:9:0";
+        put(root, &format!("{shelf}/id"), "0x500304801f0a1b3f\n");
+        put(root, &format!("{shelf}/Slot 07/status"), "OK\n");
+        let link = root.join("sys/bus/scsi/2:0:0:1/enclosure_device:Slot 07");
+        std::os::unix::fs::symlink(root.join(shelf).join("Slot 07"), link).unwrap();
+        put(root, "sys/bus/scsi/2:0:0:1/wwid", "naa.6001405aa\n");
         // A disk of another kind, and a logical volume.
         put(root, "sys/block/nvme0n1/size", "1\n");
         put(root, "sys/block/dm-1/dm/uuid", "LVM-abc\n");
@@ -213,6 +220,16 @@ mod tests {
         assert_eq!(facts.disks.len(), 2);
         assert_eq!(facts.disks["sdb"].state, "offline");
         assert_eq!(facts.disks["sdb"].address, "3:0:0:1");
+        assert_eq!(
+            (&facts.disks["sdb"].wwid, &facts.disks["sdb"].shelf),
+            (&None, &None)
+        );
+        assert_eq!(facts.disks["sda"].wwid.as_deref(), Some("naa.6001405aa"));
+        let slot = facts.disks["sda"].shelf.as_ref().unwrap();
+        assert_eq!(
+            [slot.shelf.as_str(), slot.slot.as_str()],
+            ["0x500304801f0a1b3f", "Slot 07"]
+        );
         assert_eq!(facts.multipath["36001405aa"].name, "mpatha");
         assert_eq!(facts.zpools["tank"].state, "DEGRADED");
         let said = Said {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use hawser_model::storage::DiskFacts;
+use hawser_model::storage::{DiskFacts, ShelfSlot};
 
 use super::{names, text};
 
@@ -24,8 +24,23 @@ pub(super) fn disks(root: &Path) -> BTreeMap<String, DiskFacts> {
         let device = root.join("sys/block").join(&name).join("device");
         let address = fs::canonicalize(&device).ok()?;
         let address = address.file_name()?.to_string_lossy().into_owned();
-        let facts = DiskFacts { state, address };
+        let facts = DiskFacts {
+            state,
+            address,
+            wwid: text(&device.join("wwid")).filter(|it| !it.is_empty()),
+            shelf: shelf(&device),
+        };
         Some((name, facts))
     };
     states(root).filter_map(disk).collect()
+}
+
+/// The slot of a disk: the link `enclosure_device:SLOT` leads to the slot, which stands below its shelf (`enclosure_add_links` in
+/// drivers/misc/enclosure.c). Only a kernel that has loaded `ses` has it.
+fn shelf(device: &Path) -> Option<ShelfSlot> {
+    let slot =
+        names(device).find_map(|name| Some(name.strip_prefix("enclosure_device:")?.to_owned()))?;
+    let component = fs::canonicalize(device.join(format!("enclosure_device:{slot}"))).ok()?;
+    let shelf = text(&component.parent()?.join("id")).filter(|it| !it.is_empty())?;
+    Some(ShelfSlot { shelf, slot })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use hawser_model::storage::{ZpoolDevice, ZpoolFacts};
+use hawser_model::storage::{ZpoolDevice, ZpoolFacts, ZpoolMember};
 use hawser_model::zpool::{Device, ZpoolStatus};
 
 use super::{names, text};
@@ -35,11 +35,22 @@ fn parsed(said: &str) -> Option<ZpoolFacts> {
     let facts = ZpoolFacts {
         state: status.state,
         scan: Some(status.scan).filter(|text| !text.is_empty() && text != "none requested"),
+        devices: status.devices.iter().filter_map(member).collect(),
         // The pool itself is the first of them: its state stands above, its errors are those of its devices.
         troubled: status.devices.into_iter().filter_map(troubled).collect(),
         errors: Some(status.errors).filter(|it| !it.is_empty() && it != "No known data errors"),
     };
     Some(facts).filter(|facts| !facts.state.is_empty())
+}
+
+/// What stands below the pool, which is the first of the list and the only one that is not indented.
+fn member(device: &Device) -> Option<ZpoolMember> {
+    Some(ZpoolMember {
+        name: device.name.clone(),
+        depth: (device.depth / 2).checked_sub(1)?,
+        state: device.state.clone(),
+        beside: !device.is_data,
+    })
 }
 
 /// A device that is not well.
@@ -96,6 +107,24 @@ errors: No known data errors
             "{scan}"
         );
         assert_eq!(facts.errors, None);
+        let members: Vec<(&str, usize, bool)> = facts
+            .devices
+            .iter()
+            .map(|it| (it.name.as_str(), it.depth, it.beside))
+            .collect();
+        assert_eq!(
+            members,
+            [
+                ("mirror-0", 0, false),
+                ("wwn-0x5000c500a1b2c3d4", 1, false),
+                ("replacing-1", 1, false),
+                ("9872345987234598", 2, false),
+                ("wwn-0x5000c500ffffffff", 2, false),
+                ("mirror-1", 0, false),
+                ("wwn-0x5000c500a1b2c3d6", 1, false),
+                ("wwn-0x5000c500a1b2c3d9", 0, true),
+            ]
+        );
         let names: Vec<(&str, &str, u64)> = facts
             .troubled
             .iter()

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Light;
 use crate::names::{InterfaceName, LinkName};
 use crate::output::watch::LinkReading;
+use crate::port_traffic::PortRates;
 use crate::units::{BitsPerSec, Packets};
 
 /// Reasons of drops that are named for a port.
@@ -67,27 +68,38 @@ pub struct OwnPort {
     pub carrier: bool,
     /// Its speed; absent where the driver reports none.
     pub speed: Option<BitsPerSec>,
+    /// How fast it receives and sends; absent where no two readings tell it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rates: Option<PortRates>,
     /// What the kernel dropped there in the last minute, by its own reason (`enum skb_drop_reason`).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub dropped: BTreeMap<String, Packets>,
 }
 
 impl EndKnown {
-    /// What is known of it, in one to three lines of words.
+    /// What is known of it, in lines of words.
     pub fn words(&self) -> Vec<String> {
+        let mut all = self.state_words();
+        if let Self::Port(port) = self {
+            all.extend(port.rates.iter().flat_map(PortRates::words));
+            all.extend(port.dropped_words());
+        }
+        all
+    }
+
+    /// The first lines of it: without the numbers of a port that are others each time.
+    pub fn state_words(&self) -> Vec<String> {
         match self {
             Self::Port(port) => {
                 let name = &port.interface;
-                let mut all = match (port.up, port.carrier, port.speed) {
+                match (port.up, port.carrier, port.speed) {
                     (false, ..) => vec![format!("{name} is switched off")],
                     (true, false, _) => vec![format!("{name} has no carrier")],
                     (true, true, None) => vec![format!("{name} has carrier")],
                     (true, true, Some(speed)) => {
                         vec![format!("{name} has carrier"), speed.to_string()]
                     }
-                };
-                all.extend(port.dropped_words());
-                all
+                }
             }
             Self::NoPort => vec!["no interface has its address".to_owned()],
             Self::Peer(link) => link.words(),

@@ -13,7 +13,7 @@ use crate::finding::Severity;
 use crate::names::HostName;
 
 pub use link::{EndKnown, LiveEnd, LiveLink, OwnPort};
-pub use pool::{LiveAddress, LivePool, PoolAt};
+pub use pool::{LiveAddress, LiveDevice, LivePath, LivePool, PoolAt};
 
 /// A cluster as one head knows it at a moment, or all of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,6 +38,9 @@ pub struct LivePage {
     pub alarms: Vec<Alarm>,
     /// For each head, what Pacemaker says would happen if it died now.
     pub if_lost: BTreeMap<HostName, Vec<String>>,
+    /// What is happening now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub running: Option<LiveRunning>,
     /// What happened before.
     pub incidents: LiveIncidents,
     /// What this head does not know, in words.
@@ -109,6 +112,17 @@ pub struct OwnHead {
     pub pacemaker: Option<bool>,
     /// Whether Corosync says that it has quorum; absent when it did not say.
     pub quorate: Option<bool>,
+}
+
+/// An incident that is under way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LiveRunning {
+    /// When its first sign was seen, in seconds since 1970 UTC.
+    pub since: u64,
+    /// It was seen as soon as anything was: it may have begun before.
+    pub or_before: bool,
+    /// Its first sign, in words.
+    pub trigger: String,
 }
 
 /// What happened before, from what one head keeps.

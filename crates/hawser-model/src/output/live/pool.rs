@@ -22,6 +22,12 @@ pub struct LivePool {
     pub offered: Option<bool>,
     /// What of it does not run or is not offered.
     pub missing: Vec<String>,
+    /// What it stands on: the pool itself where ZFS tells of it, groups and devices, in that order. Empty: not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<LiveDevice>,
+    /// What is being done with them, or is lost with them, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub about_devices: Vec<String>,
     /// Its addresses.
     pub addresses: Vec<LiveAddress>,
 }
@@ -36,6 +42,33 @@ pub enum PoolAt {
     Nowhere,
     /// Not known here.
     NotKnown,
+}
+
+/// A device that a pool stands on, or a group of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LiveDevice {
+    /// Its name.
+    pub name: String,
+    /// How many groups it stands in.
+    pub depth: usize,
+    /// How it is.
+    pub light: Light,
+    /// The same in words.
+    pub words: String,
+    /// The ways to it: disks as the kernel has them, where that is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<LivePath>,
+}
+
+/// A way to a device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LivePath {
+    /// The kernel's name of the disk.
+    pub disk: String,
+    /// How it is.
+    pub light: Light,
+    /// The same in words.
+    pub words: String,
 }
 
 /// An address of a pool.

@@ -4,6 +4,8 @@
 //! Interfaces, what was added to logs and Corosync's process cost nothing and are read each second. Everything else starts
 //! programs, so it is read when one of those has changed, and else seldom: [`Wants`].
 
+mod known;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -12,19 +14,16 @@ use hawser_cluster::host::HeadView;
 use hawser_cluster::live::{Judged, Said, StatusFacts, links_said};
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::host::CertificateFacts;
-use hawser_model::names::HostName;
+use hawser_model::names::{HostName, InterfaceName};
 use hawser_model::output::cluster::{ClusterStatus, NodeCondition};
-use hawser_model::output::watch::{Alarm, WatchReading};
+use hawser_model::output::watch::Alarm;
+use hawser_model::port_traffic::PortRates;
 use hawser_model::storage::StoragePulse;
 use hawser_model::topology::Topology;
 
-use crate::ask::Facts;
-use crate::group::grouped;
 use crate::judge::sightings;
 use crate::keeper::Keeper;
-use crate::probed::Probed;
-use crate::reading::reading;
-use crate::shown::{Shown, ShownHead};
+use crate::running::{At, Running};
 use crate::sources::{NEWER, Sources};
 use crate::wants::{Read, Wants};
 
@@ -38,7 +37,9 @@ pub struct Resident {
     own: HostName,
     keeper: Keeper,
     pulse: Pulse,
+    rates: BTreeMap<InterfaceName, PortRates>,
     standing: Standing,
+    running: Running,
     certificates: Vec<CertificateFacts>,
     status: StatusFacts,
     judged: Option<ClusterStatus>,
@@ -63,7 +64,9 @@ impl Resident {
             own,
             keeper: Keeper::default(),
             pulse: Pulse::default(),
+            rates: BTreeMap::new(),
             standing: Standing::default(),
+            running: Running::default(),
             certificates: Vec::new(),
             status: StatusFacts::default(),
             judged: None,
@@ -113,6 +116,8 @@ impl Resident {
             self.sources.links = true;
         }
         self.sources.ports |= pulse.interfaces.is_some();
+        let both = pulse.counts.as_ref().zip(self.pulse.counts.as_ref());
+        self.rates = both.map_or_else(BTreeMap::new, |(now, before)| now.rates_since(before));
         self.pulse = pulse;
         let corosync = self.pulse.corosync.is_some();
         self.read.wants(now, corosync, self.some_link_is_down())
@@ -190,12 +195,20 @@ impl Resident {
     }
 
     /// Judges all that is known at this moment.
-    pub fn judge(&mut self, now: Duration) {
+    /// `open` is when the head's logs began to tell what is not yet kept.
+    pub fn judge(&mut self, now: Duration, open: Option<Duration>) {
         let facts = self.facts();
         let said = self.said_now(&facts.status.views);
         let seen = sightings(&self.topology, &facts, said);
         let is_read = |code: &str| self.sources.tell_of(code);
         self.keeper.take_of(now, self.time_of_day, seen, &is_read);
+        let at = At {
+            now,
+            time: self.time_of_day,
+            open,
+            looked: self.judged.is_some(),
+        };
+        self.running.take(at, &self.keeper.alarms());
     }
 
     /// Takes the alarms that stood when the watch before this one was last heard of.
@@ -221,92 +234,5 @@ impl Resident {
     /// When it was read last, in seconds since 1970 UTC.
     pub(crate) fn time_of_day(&self) -> u64 {
         self.time_of_day
-    }
-
-    /// What is known at this moment, the newest of everything.
-    pub(crate) fn facts(&self) -> Facts {
-        let mut facts = Facts {
-            read_at: self.time_of_day,
-            status: self.status.clone(),
-            ..Facts::default()
-        };
-        let view = facts.status.views.entry(self.own.clone());
-        let view: &mut HeadView = view.or_default();
-        let samples = self.samples.iter().map(|(_, stats)| stats.clone());
-        view.links = samples.collect();
-        let mut host = self.standing.facts.clone();
-        if let Some(interfaces) = &self.pulse.interfaces {
-            host.interfaces.clone_from(interfaces);
-        }
-        host.certificates = self.certificates_now();
-        facts.hosts.insert(self.own.clone(), host);
-        if let Some(sockets) = &self.standing.sockets {
-            facts.sockets.insert(self.own.clone(), sockets.clone());
-        }
-        if let Some(counted) = &self.standing.counted {
-            facts.counted.insert(self.own.clone(), counted.clone());
-        }
-        facts
-    }
-
-    /// The certificates of the head and of its watch, at this moment.
-    fn certificates_now(&self) -> Vec<CertificateFacts> {
-        let all = self.standing.facts.certificates.iter();
-        let all = all.chain(&self.certificates).cloned();
-        all.map(|it| CertificateFacts {
-            read_at: self.time_of_day,
-            ..it
-        })
-        .collect()
-    }
-
-    /// What is shown: the reading of this head, with the alarms that stand.
-    pub fn reading(&self) -> WatchReading {
-        let alarms = grouped(self.keeper.alarms(), &self.topology);
-        let names = [self.own.clone()];
-        reading(Some(&self.file), &names, &self.facts(), alarms)
-    }
-
-    /// What is shown of this head.
-    pub fn shown(&self) -> Shown {
-        let last = self.samples.last();
-        let mine = self.status.views.get(&self.own);
-        let sockets = self.standing.sockets.iter().flatten();
-        let corosync = sockets.filter(|socket| socket.process.as_deref() == Some("corosync"));
-        let counted = self.standing.counted.as_ref();
-        let counted = counted.and_then(|counted| counted.drops.as_ref());
-        let own = ShownHead {
-            certificates: self.certificates_now(),
-            secrets: self.standing.facts.secrets.clone(),
-            corosync: self.pulse.corosync.is_some(),
-            corosync_seen: self.read.corosync,
-            pacemaker: mine.map(|view| view.pacemaker),
-            stats: last.map(|(_, stats)| stats.clone()).unwrap_or_default(),
-            interfaces: self.pulse.interfaces.clone().unwrap_or_default(),
-            socket_drops: corosync
-                .map(|socket| socket.drops.0)
-                .reduce(u64::saturating_add),
-            drops: self.standing.drops.clone(),
-            dropped_now: counted.cloned().unwrap_or_default(),
-            port_counts: self.standing.ports.clone(),
-            storage: self.standing.facts.storage.clone(),
-            probed: Probed::of(&self.status, &self.own),
-        };
-        Shown {
-            reading: self.reading(),
-            whole: false,
-            heads: [(self.own.clone(), own)].into(),
-            troubles: self.keeper.alarms(),
-            not_kept: self.keeper.not_kept(),
-            members: self.members.clone(),
-            status: self.judged.clone(),
-            asked_at: self.asked_at,
-        }
-    }
-
-    /// The CIB as the last view of the cluster had it.
-    pub fn cib(&self) -> Option<&str> {
-        let view = self.status.views.get(&self.own)?;
-        Some(view.cib.as_ref()?.said()?.as_str())
     }
 }

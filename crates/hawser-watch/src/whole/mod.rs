@@ -3,6 +3,8 @@
 //! Each head is read as a watch on it reads it ([`Resident`]); what is judged is all of it together, as `hawser watch
 //! --once` judges one reading of all heads.
 
+mod known;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -12,23 +14,17 @@ use hawser_cluster::live::{Judged, StatusFacts};
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
 use hawser_model::output::incident::IncidentsReport;
-use hawser_model::output::live::{LiveIncidents, LivePage};
-use hawser_model::output::top::{Answers, TopLook, TopPicture};
-use hawser_model::output::watch::Alarm;
+use hawser_model::output::live::LiveIncidents;
+use hawser_model::output::top::Answers;
 use hawser_model::topology::Topology;
 
-use crate::ask::Facts;
-use crate::group::grouped;
 use crate::judge::sightings;
 use crate::keeper::Keeper;
 use crate::layout;
-use crate::live::{Known, live_page, newest};
-use crate::picture::{Parts, picture};
-use crate::probed::Probed;
-use crate::reading::reading;
+use crate::live::newest;
 use crate::recorder::Recorder;
 use crate::resident::Resident;
-use crate::shown::Shown;
+use crate::running::{At, Running};
 use crate::wants::{VIEW_FAILED, Wants};
 
 /// The cluster is asked as a whole this often at most.
@@ -55,6 +51,7 @@ pub struct Whole {
     keeper: Keeper,
     view: Option<View>,
     problem: Option<String>,
+    running: Running,
     incidents: LiveIncidents,
     asked: Asked,
     /// Of this moment, in seconds since 1970 UTC.
@@ -111,6 +108,7 @@ impl Whole {
             keeper: Keeper::default(),
             view: None,
             problem: None,
+            running: Running::default(),
             incidents: LiveIncidents::default(),
             asked: Asked {
                 look: None,
@@ -285,81 +283,14 @@ impl Whole {
         if tried && (self.view.is_some() || !self.is_cluster) {
             self.begun_at.get_or_insert(time);
         }
-    }
-
-    /// What is known at this moment, the newest of everything.
-    fn facts(&self) -> Facts {
-        let status = self.view.as_ref().map(|view| view.facts.clone());
-        let mut facts = Facts {
-            read_at: self.time_of_day,
-            status: status.unwrap_or_default(),
-            ..Facts::default()
+        let recorders = self.heads.values().map(|head| &head.recorder);
+        let at = At {
+            now,
+            time,
+            open: recorders.filter_map(Recorder::open_since).min(),
+            looked: self.begun_at.is_some() && self.view.is_some(),
         };
-        for (name, head) in &self.heads {
-            match &head.answers {
-                Answers::Yes => {
-                    let mut own = head.resident.facts();
-                    facts.status.unreached.remove(name);
-                    facts
-                        .status
-                        .views
-                        .extend(own.status.views.remove_entry(name));
-                    facts.hosts.append(&mut own.hosts);
-                    facts.sockets.append(&mut own.sockets);
-                    facts.counted.append(&mut own.counted);
-                }
-                Answers::NotYet => {}
-                Answers::No { why, .. } => {
-                    facts.status.views.remove(name);
-                    facts.status.unreached.insert(name.clone(), why.clone());
-                }
-            }
-        }
-        facts
-    }
-
-    /// The alarms that stand.
-    pub fn alarms(&self) -> Vec<Alarm> {
-        grouped(self.keeper.alarms(), &self.topology)
-    }
-
-    /// What a watch shows of it.
-    pub fn shown(&self) -> Shown {
-        let names: Vec<HostName> = self
-            .file
-            .nodes
-            .iter()
-            .map(|n| n.name.get().clone())
-            .collect();
-        let mut reading = reading(self.file(), &names, &self.facts(), self.alarms());
-        let mut heads = BTreeMap::new();
-        for (name, head) in &self.heads {
-            let mut readings = reading.heads.iter_mut();
-            match (
-                &head.answers,
-                readings.find(|reading| reading.name == *name),
-            ) {
-                (Answers::Yes, _) => heads.extend(head.resident.shown().heads),
-                (Answers::No { seen, .. }, Some(reading)) => reading.seen_at = *seen,
-                _ => {}
-            }
-        }
-        for (name, head) in &mut heads {
-            let view = self.view.as_ref();
-            head.probed = view.map_or_else(Probed::default, |view| Probed::of(&view.facts, name));
-        }
-        let judged = self.view.as_ref().map(|view| &view.judged.status);
-        let nodes = judged.into_iter().flat_map(|status| &status.nodes);
-        Shown {
-            reading,
-            whole: true,
-            heads,
-            troubles: self.keeper.alarms(),
-            not_kept: self.keeper.not_kept(),
-            members: nodes.map(|node| (node.name.clone(), node.state)).collect(),
-            status: judged.cloned(),
-            asked_at: self.view.as_ref().map(|view| view.at),
-        }
+        self.running.take(at, &self.keeper.alarms());
     }
 
     /// What the heads' logs tell.
@@ -370,44 +301,5 @@ impl Whole {
     /// Why the last look at the cluster failed, if it did.
     pub fn problem(&self) -> Option<&str> {
         self.problem.as_deref()
-    }
-
-    /// All of it, to be shown in a terminal.
-    pub fn picture(&self) -> TopPicture {
-        let alarms = self.alarms();
-        let answer = self.heads.iter();
-        let answer = answer.filter(|(_, head)| head.answers == Answers::Yes);
-        let pages: BTreeMap<HostName, LivePage> = answer
-            .map(|(name, head)| {
-                let mut shown = head.resident.shown();
-                shown.reading.alarms.clone_from(&alarms);
-                let known = Known {
-                    own: Some(name),
-                    shown: Some(&shown),
-                    problem: None,
-                    old_s: None,
-                    incidents: None,
-                };
-                (name.clone(), live_page(&self.file, known))
-            })
-            .collect();
-        let answers = self.heads.iter();
-        let judged = self.view.as_ref().map(|view| &view.judged.status);
-        picture(Parts {
-            file: &self.file,
-            answers: answers.map(|(name, head)| (name, &head.answers)).collect(),
-            pages,
-            now: self.time_of_day,
-            begun_at: self.begun_at.unwrap_or(self.time_of_day),
-            look: TopLook {
-                at: self.view.as_ref().map(|view| view.at),
-                problem: self.problem.clone(),
-            },
-            alarms,
-            if_lost: judged
-                .map(|status| status.if_lost.clone())
-                .unwrap_or_default(),
-            incidents: self.incidents.clone(),
-        })
     }
 }

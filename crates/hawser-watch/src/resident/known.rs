@@ -1,0 +1,103 @@
+//! What is known of a head at a moment, for whoever judges or shows it.
+
+use hawser_cluster::host::HeadView;
+use hawser_model::host::CertificateFacts;
+use hawser_model::output::watch::WatchReading;
+
+use super::Resident;
+use crate::ask::Facts;
+use crate::group::grouped;
+use crate::probed::Probed;
+use crate::reading::reading;
+use crate::shown::{Shown, ShownHead};
+
+impl Resident {
+    /// What is known at this moment, the newest of everything.
+    pub(crate) fn facts(&self) -> Facts {
+        let mut facts = Facts {
+            read_at: self.time_of_day,
+            status: self.status.clone(),
+            ..Facts::default()
+        };
+        let view = facts.status.views.entry(self.own.clone());
+        let view: &mut HeadView = view.or_default();
+        let samples = self.samples.iter().map(|(_, stats)| stats.clone());
+        view.links = samples.collect();
+        let mut host = self.standing.facts.clone();
+        if let Some(interfaces) = &self.pulse.interfaces {
+            host.interfaces.clone_from(interfaces);
+        }
+        host.certificates = self.certificates_now();
+        facts.hosts.insert(self.own.clone(), host);
+        if let Some(sockets) = &self.standing.sockets {
+            facts.sockets.insert(self.own.clone(), sockets.clone());
+        }
+        if let Some(counted) = &self.standing.counted {
+            facts.counted.insert(self.own.clone(), counted.clone());
+        }
+        facts
+    }
+
+    /// The certificates of the head and of its watch, at this moment.
+    fn certificates_now(&self) -> Vec<CertificateFacts> {
+        let all = self.standing.facts.certificates.iter();
+        let all = all.chain(&self.certificates).cloned();
+        all.map(|it| CertificateFacts {
+            read_at: self.time_of_day,
+            ..it
+        })
+        .collect()
+    }
+
+    /// What is shown: the reading of this head, with the alarms that stand.
+    pub fn reading(&self) -> WatchReading {
+        let alarms = grouped(self.keeper.alarms(), &self.topology);
+        let names = [self.own.clone()];
+        reading(Some(&self.file), &names, &self.facts(), alarms)
+    }
+
+    /// What is shown of this head.
+    pub fn shown(&self) -> Shown {
+        let last = self.samples.last();
+        let mine = self.status.views.get(&self.own);
+        let sockets = self.standing.sockets.iter().flatten();
+        let corosync = sockets.filter(|socket| socket.process.as_deref() == Some("corosync"));
+        let counted = self.standing.counted.as_ref();
+        let counted = counted.and_then(|counted| counted.drops.as_ref());
+        let own = ShownHead {
+            certificates: self.certificates_now(),
+            secrets: self.standing.facts.secrets.clone(),
+            corosync: self.pulse.corosync.is_some(),
+            corosync_seen: self.read.corosync,
+            pacemaker: mine.map(|view| view.pacemaker),
+            stats: last.map(|(_, stats)| stats.clone()).unwrap_or_default(),
+            interfaces: self.pulse.interfaces.clone().unwrap_or_default(),
+            rates: self.rates.clone(),
+            socket_drops: corosync
+                .map(|socket| socket.drops.0)
+                .reduce(u64::saturating_add),
+            storage: self.standing.facts.storage.clone(),
+            drops: self.standing.drops.clone(),
+            dropped_now: counted.cloned().unwrap_or_default(),
+            port_counts: self.standing.ports.clone(),
+            probed: Probed::of(&self.status, &self.own),
+        };
+        Shown {
+            reading: self.reading(),
+            whole: false,
+            heads: [(self.own.clone(), own)].into(),
+            troubles: self.keeper.alarms(),
+            not_kept: self.keeper.not_kept(),
+            members: self.members.clone(),
+            status: self.judged.clone(),
+            running: self.running.now().cloned(),
+            asked_at: self.asked_at,
+        }
+    }
+
+    /// The CIB as the last view of the cluster had it.
+    pub fn cib(&self) -> Option<&str> {
+        let view = self.status.views.get(&self.own)?;
+        Some(view.cib.as_ref()?.said()?.as_str())
+    }
+}

@@ -3,22 +3,16 @@
 
 mod measured;
 mod pictures;
+mod served;
 
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use hawser_host::Clock;
-use hawser_model::host::{CertificateFacts, SecretFacts};
 use hawser_tool::{Tool, is_installed};
-use hawser_watch::board::Board;
-use hawser_watch::keeping::KeptCounts;
-use hawser_watch::metrics::Health;
 use hawser_watch::site::cause_page;
-use hawser_watch::tell::Counts;
-use measured::measured;
-use pictures::{both_dead_link, file};
 use serde_json::Value;
+use served::served;
 
 const RULES: &str = include_str!("../../../packaging/prometheus/hawser.rules.yml");
 const CASES: &str = include_str!("../../../packaging/prometheus/hawser.rules.test.yml");
@@ -27,52 +21,6 @@ const PAGE: &str = include_str!("../../../docs/watch.md");
 
 /// What the scrape configuration adds.
 const ADDED: &[&str] = &["cluster", "head", "instance", "job"];
-
-/// A watch that has something to show of everything that it can.
-fn board() -> Board {
-    let mut shown = both_dead_link();
-    // Names that Corosync 3.1.7 has.
-    let stats = [
-        "connected",
-        "tx_ping_packets",
-        "rx_pong_packets",
-        "down_count",
-        "rx_total_retries",
-    ];
-    let stats = stats.map(|key| (format!("stats.knet.node2.link0.{key}"), "1".to_owned()));
-    let token = [
-        "mtt_rx_token",
-        "operational_token_lost",
-        "gather_token_lost",
-        "commit_token_lost",
-        "recovery_token_lost",
-        "consensus_timeouts",
-        "mcast_retx",
-        "rx_msg_dropped",
-    ];
-    let token = token.map(|key| (format!("stats.srp.{key}"), "1".to_owned()));
-    let head1 = shown.heads.get_mut("head1").unwrap();
-    head1.stats.extend(stats);
-    head1.stats.extend(token);
-    head1.certificates.push(CertificateFacts::default());
-    head1.secrets.push(SecretFacts::default());
-    measured(head1);
-    shown.reading.heads[0].pools[0].free_bytes = Some(1 << 30);
-    let health = Health {
-        readings: 60,
-        failures: 0,
-        told: Some(Counts::default()),
-        kept: Some(KeptCounts::default()),
-    };
-    // One that asks all heads serves all that one on a head does, and whether it reaches them.
-    let board = Board::whole(file(), Clock::default());
-    board.show(shown, health, None);
-    board
-}
-
-fn served() -> String {
-    board().metrics().unwrap()
-}
 
 fn samples(served: &str) -> impl Iterator<Item = &str> {
     served.lines().filter(|line| !line.starts_with('#'))

@@ -348,3 +348,29 @@ fn a_location_and_a_delay_name_nodes_as_devices_do() {
     let cluster = imported.cluster.expect("a file");
     assert!(cluster.contains("prefer = \"head1\""), "{cluster}");
 }
+
+#[test]
+fn a_block_size_that_is_none_is_an_error_at_its_line() {
+    let unit =
+        "LU Name: 600144F00100000000005AC3351E0003\n    Data File : /dev/zvol/rdsk/tank/lun1\n";
+    for size in ["abc", "", "0", "1000", "4096 bytes"] {
+        let text = format!("{unit}    Block Size : {size}\n");
+        let error = imported(&[("list-lu", &text)]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("list-lu:3: Block Size \"{size}\"")
+        );
+    }
+}
+
+#[test]
+fn one_id_of_two_sources_is_an_error_that_names_both() {
+    let first = format!("{TWO}primitive ip1 IPaddr2 params ip=192.0.2.1\n");
+    let cib =
+        "<cib><configuration><resources>\n<group id=\"ip1\"/>\n</resources></configuration></cib>";
+    let error = imported(&[("crm", &first), ("cib", cib)]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "crm:4: resource \"ip1\", an id that stands at cib:2 as well"
+    );
+}

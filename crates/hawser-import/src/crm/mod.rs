@@ -6,7 +6,7 @@ pub(crate) mod shell;
 pub(crate) mod templates;
 mod xml;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::Place;
 use crate::place::{Malformed, quoted};
@@ -156,8 +156,17 @@ fn twice(at: &Place, what: &str, id: &str, first: &Place) -> Malformed {
 }
 
 impl Crm {
-    /// With another source's.
-    pub fn add(&mut self, other: Self) {
+    /// With another source's. An id of a resource or of what is around resources must not be in both: one configuration that is
+    /// given twice would otherwise be taken for two.
+    pub fn add(&mut self, other: Self) -> Result<(), Malformed> {
+        let mut taken: HashMap<&str, &Place> = self.ids().collect();
+        for (id, at) in other.ids() {
+            if let Some(first) = taken.insert(id, at) {
+                if first.file != at.file {
+                    return Err(twice(at, "resource", id, first));
+                }
+            }
+        }
         self.nodes.extend(other.nodes);
         self.primitives.extend(other.primitives);
         self.templates.extend(other.templates);
@@ -171,6 +180,14 @@ impl Crm {
         self.defaults.extend(other.defaults);
         self.operations.extend(other.operations);
         self.levels.extend(other.levels);
+        Ok(())
+    }
+
+    /// What has a name that constraints use.
+    fn ids(&self) -> impl Iterator<Item = (&str, &Place)> {
+        let primitives = self.primitives.iter().map(|it| (it.id.as_str(), &it.at));
+        let around = self.around.iter().map(|it| (it.id.as_str(), &it.at));
+        primitives.chain(around)
     }
 }
 

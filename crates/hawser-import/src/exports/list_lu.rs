@@ -38,7 +38,16 @@ pub(crate) fn read(
         let Some(unit) = &mut open else { continue };
         match (key, value) {
             ("Data File", path) => unit.path = path.to_owned(),
-            ("Block Size", size) => unit.block_size = size.parse().ok().filter(|n| *n != 512),
+            ("Block Size", size) => match size.parse::<u32>() {
+                Ok(size) if size.is_power_of_two() && size >= 512 => {
+                    unit.block_size = Some(size).filter(|n| *n != 512);
+                }
+                _ => {
+                    let found = format!("Block Size {}", quoted(size));
+                    let allowed = "512, 4096 or another power of two above";
+                    return Err(Malformed::new(&at, found, allowed));
+                }
+            },
             ("Write Protect", "Enabled") => unit.read_only = true,
             ("Writeback Cache", "Disabled") => unit.write_cache = Some(false),
             _ => {}

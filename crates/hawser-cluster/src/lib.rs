@@ -9,6 +9,7 @@ pub mod cib;
 pub mod clients;
 pub mod corosync;
 pub mod exports;
+pub mod hooks;
 pub mod host;
 pub mod live;
 pub mod numbering;

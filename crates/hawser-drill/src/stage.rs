@@ -274,7 +274,7 @@ impl<'a> Stage<'a> {
 
 fn addresses(pool: &Pool) -> Vec<IpAddr> {
     let links = pool.addresses.values();
-    links.flat_map(|it| it.as_slice().iter().copied()).collect()
+    links.flat_map(|it| it.ips()).collect()
 }
 
 fn find_pool<'f>(

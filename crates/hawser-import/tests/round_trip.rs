@@ -18,9 +18,11 @@ fn pool(i: usize) -> impl Strategy<Value = String> {
     let exports = prop_oneof![Just("iscsi"), Just("nfs"), Just("none")];
     let nfs = any::<bool>();
     let sans = prop_oneof![Just(vec![1]), Just(vec![1, 2]), Just(vec![2])];
-    let more = any::<bool>();
-    (kind, prefer, timeouts, exports, nfs, sans, more).prop_map(
-        move |(kind, prefer, timeouts, exports, nfs, sans, more)| {
+    let more = (any::<bool>(), option::of("[a-z]{1,9}[.@_-]?[a-z0-9]{1,5}"));
+    let hook = || option::of((1_u32..90, option::of(any::<bool>())));
+    let hooks = (hook(), hook(), hook(), hook());
+    (kind, prefer, timeouts, exports, nfs, sans, more, hooks).prop_map(
+        move |(kind, prefer, timeouts, exports, nfs, sans, (more, nic), hooks)| {
             let mut text = format!("\n[[pool]]\nname = \"pool{i}\"\nkind = \"{kind}\"\nexports = \"{exports}\"\n");
             text += &match kind {
                 "zfs" if more => format!("import_options = \"-d /dev/disk/by-id\"\ndirectory = \"/srv/pool{i}\"\n"),
@@ -52,11 +54,23 @@ fn pool(i: usize) -> impl Strategy<Value = String> {
             text += "[pool.addresses]\n";
             for san in sans {
                 let first = format!("\"192.168.{san}.{}\"", 100 + i);
+                let first = match &nic {
+                    Some(nic) => format!("{{ address = {first}, nic = \"{nic}\" }}"),
+                    None => first,
+                };
                 let second = format!("\"192.168.{san}.{}\"", 150 + i);
                 text += &match more {
                     true => format!("san{san} = [{first}, {second}]\n"),
                     false => format!("san{san} = {first}\n"),
                 };
+            }
+            text += "[pool.hooks]\n";
+            let (a, b, c, d) = hooks;
+            for (key, hook) in [("pre_import", a), ("post_import", b), ("pre_export", c), ("post_export", d)] {
+                if let Some((seconds, required)) = hook {
+                    let required = required.map(|it| format!(", required = {it}")).unwrap_or_default();
+                    text += &format!("{key} = {{ program = \"/opt/site's own/{key}\", timeout = \"{seconds}s\"{required} }}\n");
+                }
             }
             text
         },
@@ -93,8 +107,9 @@ fn cluster() -> impl Strategy<Value = String> {
     let pools =
         vec(any::<()>(), 0..4).prop_flat_map(|all| (0..all.len()).map(pool).collect::<Vec<_>>());
     let on_san = any::<bool>();
-    (timing, cluster, quorum, nodes, apc, delay, pools, on_san).prop_map(
-        |(timing, cluster, quorum, nodes, apc, delay, pools, on_san)| {
+    let ports = option::of(5440_u16..);
+    (timing, cluster, quorum, nodes, apc, delay, pools, (on_san, ports)).prop_map(
+        |(timing, cluster, quorum, nodes, apc, delay, pools, (on_san, port))| {
             let (automatic, maintenance, mode, compression) = cluster;
             let (count, ids, other, cipher) = nodes;
             let mode = ["passive", "active", "rr"][usize::from(mode)];
@@ -110,6 +125,9 @@ fn cluster() -> impl Strategy<Value = String> {
             text += &format!("{timing}{quorum}");
             let role = if on_san { "[\"san\", \"heartbeat\"]" } else { "\"san\"" };
             text += "[[link]]\nname = \"ring0\"\nnetwork = \"10.0.0.0/24\"\npriority = 7\n";
+            if let Some(port) = port {
+                text += &format!("port = {port}\n");
+            }
             for san in 1..=2 {
                 text += &format!("[[link]]\nname = \"san{san}\"\nrole = {role}\nnetwork = \"192.168.{san}.0/24\"\n");
             }

@@ -89,6 +89,13 @@ impl Launch {
         self
     }
 
+    /// Without any variable of who starts it.
+    #[must_use]
+    pub(crate) fn alone(mut self) -> Self {
+        self.command.env_clear();
+        self
+    }
+
     /// In this folder.
     #[must_use]
     pub fn folder(mut self, folder: impl AsRef<Path>) -> Self {

@@ -29,6 +29,9 @@ use said::{Talk, Turn};
 /// Administration needs more than some users' `PATH` has, and none of what they put before it.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
+/// What every tool has in its environment.
+const KNOWN: [(&str, &str); 2] = [("PATH", PATH), ("LC_ALL", "C")];
+
 /// How long most tools may take: they answer within a second, and ten times as late on a busy machine.
 const USUAL: Duration = Duration::from_secs(30);
 
@@ -116,9 +119,8 @@ pub struct Tool {
 impl Tool {
     /// This program, by its name or its path.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
-        let known = [("PATH", PATH), ("LC_ALL", "C")];
         Self {
-            launch: Launch::new(program).envs(known).apart(),
+            launch: Launch::new(program).envs(KNOWN).apart(),
             input: None,
             limit: USUAL,
         }
@@ -128,6 +130,13 @@ impl Tool {
     #[must_use]
     pub fn args<S: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = S>) -> Self {
         self.launch = self.launch.args(arguments);
+        self
+    }
+
+    /// With these variables, and of all others only those that every tool has: nothing of who runs it.
+    #[must_use]
+    pub fn alone<'a>(mut self, variables: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        self.launch = self.launch.alone().envs(KNOWN).envs(variables);
         self
     }
 
@@ -262,6 +271,15 @@ mod tests {
         assert_eq!(output.stdout, b"yes");
         assert_eq!(output.stderr, b"no\n");
         assert_eq!(output.status.code(), Some(3));
+    }
+
+    #[test]
+    fn one_alone_has_nothing_of_who_runs_it() {
+        let output = Tool::new("env").alone([("A", "b")]).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let mut names: Vec<&str> = text.lines().collect();
+        names.sort_unstable();
+        assert_eq!(names, ["A=b", "LC_ALL=C", &format!("PATH={PATH}")]);
     }
 
     #[test]

@@ -52,6 +52,7 @@ fn link(link: &Link) -> LinkEntry {
         speed: None,
         switch: link.switch.clone(),
         priority: None,
+        port: None,
     }
 }
 

@@ -40,8 +40,8 @@ fn own_addresses(file: &ClusterFile, name: &HostName, head: &mut dyn Host) -> Ow
     });
     let pools = file.pools.iter().flat_map(|pool| &pool.addresses);
     let pools = pools.flat_map(|(link, addresses)| {
-        let all = addresses.get().as_slice().iter();
-        all.map(|address| (link.get(), *address))
+        let all = addresses.get().ips();
+        all.map(|address| (link.get(), address))
     });
     let v4 = |(link, address): (&LinkName, IpAddr)| match address {
         IpAddr::V4(v4) => Some((link.clone(), v4)),

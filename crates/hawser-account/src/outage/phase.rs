@@ -43,14 +43,22 @@ pub(crate) enum Phase {
     PowerWait,
     /// Fencing has failed: what is tried again cannot work until a person has helped.
     Human,
+    /// A program of the site runs after the client's pool was given up.
+    PostExportHook,
     /// The client's pool is given up.
     PoolStop,
+    /// A program of the site runs before that.
+    PreExportHook,
     /// Its exports are.
     ExportsStop,
     /// Its addresses are.
     AddressesStop,
+    /// A program of the site runs before the pool is mounted or imported.
+    PreImportHook,
     /// It is mounted or imported.
     Pool,
+    /// A program of the site runs after that.
+    PostImportHook,
     /// Its exports are made.
     Exports,
     /// Its addresses are taken.
@@ -88,6 +96,10 @@ impl Phase {
             Self::FenceAgent => "fence agent",
             Self::Bmc => "bmc",
             Self::PowerWait => "power wait",
+            Self::PreImportHook => "pre-import hook",
+            Self::PostImportHook => "post-import hook",
+            Self::PreExportHook => "pre-export hook",
+            Self::PostExportHook => "post-export hook",
             Self::PoolStop => "pool stop",
             Self::ExportsStop => "exports stop",
             Self::AddressesStop => "addresses stop",

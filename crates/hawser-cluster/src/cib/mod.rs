@@ -8,6 +8,7 @@ mod alerts;
 mod build;
 pub mod edit;
 pub mod fencing;
+mod hooks;
 mod pools;
 mod ports;
 mod properties;

@@ -4,10 +4,12 @@
 //! address answers again, and when it answers, the units are there; one that finds the address
 //! without its units is told that its disk is gone.
 
-use hawser_model::cluster_file::{ClusterFile, ExportKind, Period, Pool, PoolKind, Role};
+use hawser_model::cluster_file::{
+    ClusterFile, ExportKind, HookPlace, Period, Pool, PoolKind, Role,
+};
 
 use super::build::{Op, avoids, order, pair, prefers, primitive, together};
-use super::{OWN_CONSTRAINT, adopted};
+use super::{OWN_CONSTRAINT, adopted, hooks};
 use crate::exports::service::LOOK;
 use crate::xml::Element;
 
@@ -61,8 +63,10 @@ fn one(file: &ClusterFile, pool: &Pool, xml: &mut PoolsXml) {
 }
 
 fn parts(file: &ClusterFile, pool: &Pool, stuck: &'static str, xml: &mut PoolsXml) {
-    let mut chain = vec![pool.storage_id()];
+    let mut chain = Vec::new();
+    hook(pool, HookPlace::Before, stuck, &mut chain, xml);
     xml.resources.push(storage(pool, stuck));
+    link(pool, &mut chain, pool.storage_id(), xml);
     if *pool.kind == PoolKind::Lvm {
         let device = match &pool.device {
             Some(device) => device.to_string(),
@@ -72,6 +76,7 @@ fn parts(file: &ClusterFile, pool: &Pool, stuck: &'static str, xml: &mut PoolsXm
             .push(filesystem(pool, &pool.files_id(), &device, stuck));
         link(pool, &mut chain, pool.files_id(), xml);
     }
+    hook(pool, HookPlace::After, stuck, &mut chain, xml);
     if *pool.exports != ExportKind::None {
         xml.resources.push(exports(file, pool, stuck));
         link(pool, &mut chain, pool.exports_id(), xml);
@@ -108,6 +113,20 @@ fn parts(file: &ClusterFile, pool: &Pool, stuck: &'static str, xml: &mut PoolsXm
         nfs_ids.push(id);
     }
     addresses(file, pool, &base, &nfs_ids, xml);
+}
+
+/// The hooks of this place, if the pool has any there, as the next of the chain.
+fn hook(
+    pool: &Pool,
+    place: HookPlace,
+    stuck: &'static str,
+    chain: &mut Vec<String>,
+    xml: &mut PoolsXml,
+) {
+    if let (Some(id), Some(hook)) = (pool.hooks_id(place), hooks::resource(pool, place, stuck)) {
+        xml.resources.push(hook);
+        link(pool, chain, id, xml);
+    }
 }
 
 /// `next` starts after the last of the chain and runs where it runs.
@@ -176,7 +195,7 @@ fn filesystem(pool: &Pool, id: &str, device: &str, stuck: &'static str) -> Eleme
 pub(crate) fn start_limit(pool: &Pool) -> Period {
     let (storage, _) = storage_limits(pool);
     let exports = at_least(EXPORTS_TIMEOUT, pool.timeouts.start);
-    Period(storage.0 + exports.0)
+    Period(storage.0 + exports.0 + hooks::start_limit(pool).0)
 }
 
 /// How long a pool's storage may take to start and to stop.
@@ -221,8 +240,8 @@ fn exports(file: &ClusterFile, pool: &Pool, stuck: &'static str) -> Element {
     let addresses = pool
         .addresses
         .values()
-        .flat_map(|addresses| addresses.as_slice());
-    let portals: Vec<String> = addresses.map(ToString::to_string).collect();
+        .flat_map(|addresses| addresses.ips());
+    let portals: Vec<String> = addresses.map(|ip| ip.to_string()).collect();
     // Without a naming authority the agent offers nothing by iSCSI.
     let (by, mut parameters) = match *pool.exports {
         ExportKind::Nfs => {
@@ -277,7 +296,8 @@ fn addresses(file: &ClusterFile, pool: &Pool, base: &str, nfs: &[String], xml: &
             .as_ref()
             .map_or(32, |network| network.0.prefix_len());
         let ids = pool.address_ids(link.as_str(), addresses);
-        for (id, address) in ids.iter().zip(addresses.as_slice()) {
+        for (id, one) in ids.iter().zip(addresses.all()) {
+            let address = one.ip();
             let mut parameters = vec![
                 // Sent beside the start, which is over as soon as the address is there: five
                 // announcements 200 ms apart, and one more at each monitor for a switch or client
@@ -289,6 +309,7 @@ fn addresses(file: &ClusterFile, pool: &Pool, base: &str, nfs: &[String], xml: &
                 pair("cidr_netmask", prefix),
                 pair("ip", address),
             ];
+            parameters.extend(one.nic().map(|nic| pair("nic", nic)));
             if address.is_ipv6() {
                 // Duplicate address detection costs a second or two of outage to ask a question
                 // that fencing has answered.

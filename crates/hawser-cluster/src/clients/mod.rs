@@ -24,7 +24,7 @@ pub fn offered(file: &ClusterFile) -> Vec<OfferedPool> {
         addresses: pool
             .addresses
             .iter()
-            .map(|(link, addresses)| (link.get().clone(), addresses.as_slice().to_vec()))
+            .map(|(link, addresses)| (link.get().clone(), addresses.ips().collect()))
             .collect(),
     };
     let with_addresses = file.pools.iter().filter(|pool| !pool.addresses.is_empty());

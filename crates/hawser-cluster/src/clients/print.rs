@@ -135,7 +135,7 @@ fn fstab(file: &ClusterFile) -> Option<String> {
 /// What a pool exports by NFS in the cluster file, and where it might be mounted.
 fn nfs(pool: &Pool) -> Vec<(String, String)> {
     let address = pool.addresses.values().next();
-    let Some(address) = address.and_then(|it| it.as_slice().first()) else {
+    let Some(address) = address.and_then(|it| it.ips().next()) else {
         return Vec::new();
     };
     let address = match address.is_ipv6() {

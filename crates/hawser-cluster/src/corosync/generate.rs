@@ -1,8 +1,8 @@
 //! corosync.conf(5) from the cluster file: kronosnet, one knet link for each heartbeat link.
 
 use hawser_model::cluster_file::{
-    ClusterFile, CompressionModel, CryptoCipher, CryptoHash, LinkMode, QdeviceAlgorithm,
-    QdeviceTls, Role,
+    ClusterFile, CompressionModel, CryptoCipher, CryptoHash, FIRST_PORT, LinkMode,
+    QdeviceAlgorithm, QdeviceTls, Role,
 };
 
 use super::conf::Conf;
@@ -51,6 +51,7 @@ fn totem(file: &ClusterFile, numbering: &Numbering) -> Conf {
             Conf::default()
                 .with("linknumber", number)
                 .with_some("knet_link_priority", link.priority)
+                .with_some("mcastport", port(number, link))
                 .with_some(
                     "knet_ping_interval",
                     millis(timing.ping.map(|(interval, _)| interval)),
@@ -62,6 +63,16 @@ fn totem(file: &ClusterFile, numbering: &Numbering) -> Conf {
         );
     }
     totem
+}
+
+/// A port that is not Corosync's own for this link.
+fn port(number: u8, link: &hawser_model::cluster_file::LinkEntry) -> Option<u16> {
+    let own = FIRST_PORT + u16::from(number);
+    // Corosync numbers links as they came; a file's port stays that of its link.
+    link.port
+        .as_ref()
+        .map(|port| **port)
+        .filter(|port| *port != own)
 }
 
 fn links_by_number<'a>(

@@ -56,13 +56,19 @@ fn reason(text: &str) -> String {
     format!("{REASON}{}", visible(&one.join("; ")))
 }
 
-/// The script that is put where Pacemaker looks: it runs the program at `hawser`.
-pub fn launcher(hawser: &Path) -> String {
+/// The agent's name, as Pacemaker's configuration has it.
+pub const AGENT: &str = "ocf:hawser:exports";
+
+/// The words by which Hawser's program is the agent.
+pub const WORDS: &str = "exports ocf";
+
+/// The script that is put where Pacemaker looks for an agent: it runs the program at `hawser` with these words.
+pub fn launcher(hawser: &Path, agent: &str, words: &str) -> String {
     let quoted = hawser.display().to_string().replace('\'', r"'\''");
     format!(
         "#!/bin/sh\n\
-         # Made by hawser: the resource agent ocf:hawser:exports.\n\
-         exec '{quoted}' exports ocf \"$@\"\n"
+         # Made by hawser: the resource agent {agent}.\n\
+         exec '{quoted}' {words} \"$@\"\n"
     )
 }
 
@@ -130,12 +136,14 @@ fn allowed(environment: &BTreeMap<String, String>) -> Duration {
     })
 }
 
-fn ended(code: Code, log: Vec<String>) -> Outcome {
+/// An action that ended so.
+pub(crate) fn ended(code: Code, log: Vec<String>) -> Outcome {
     let output = String::new();
     Outcome { code, output, log }
 }
 
-fn failed(code: Code, mut log: Vec<String>, why: &str) -> Outcome {
+/// An action that failed, and why.
+pub(crate) fn failed(code: Code, mut log: Vec<String>, why: &str) -> Outcome {
     log.push(reason(why));
     ended(code, log)
 }

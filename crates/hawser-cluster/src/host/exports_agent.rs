@@ -1,25 +1,35 @@
-//! Hawser's own resource agent on a node: the program that runs here, kept where a reboot does not
-//! take it, and the script that Pacemaker finds.
+//! Hawser's own resource agents on a node: the program that runs here, kept where a reboot does not
+//! take it, and the scripts that Pacemaker finds.
 //!
-//! Where somebody else has put the agent (a package, a lab, a person) it is left alone.
+//! Where somebody else has put an agent (a package, a lab, a person) it is left alone.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
 use super::{Content, NodeError, OwnedFile, files};
-use crate::exports::ocf::{PATH, PROGRAM, launcher};
+use crate::exports::ocf::{self, PROGRAM, launcher};
+use crate::hooks;
 
 /// This very program, also when its file was replaced meanwhile.
 const OWN: &str = "/proc/self/exe";
 
-/// Whether the agent is one that was installed here by [`install`], of another Hawser.
+/// The agents: where each is, what it is called, and the words by which the program is it.
+const AGENTS: [(&str, &str, &str); 2] = [
+    (ocf::PATH, ocf::AGENT, ocf::WORDS),
+    (hooks::PATH, hooks::AGENT, hooks::WORDS),
+];
+
+/// Whether an agent is one that was installed here by [`install`], of another Hawser.
 pub(super) fn outdated() -> bool {
-    let ours = fs::read_to_string(PATH).is_ok_and(|text| text == launcher(Path::new(PROGRAM)));
+    let mut scripts = AGENTS.into_iter();
+    let ours = scripts.any(|(path, name, words)| {
+        fs::read_to_string(path).is_ok_and(|text| text == launcher(Path::new(PROGRAM), name, words))
+    });
     ours && !same(Path::new(OWN), Path::new(PROGRAM)).unwrap_or(false)
 }
 
-/// Keeps this program and the script. The script comes last: it never names what is not there.
+/// Keeps this program and the scripts that are not there. They come last: none ever names what is not there.
 pub(super) fn install() -> Result<(), NodeError> {
     let content = fs::read(OWN).map_err(NodeError::file("read", OWN))?;
     let put = |path: &str, content: Vec<u8>| {
@@ -30,7 +40,12 @@ pub(super) fn install() -> Result<(), NodeError> {
         files::place(Path::new(path), &file)
     };
     put(PROGRAM, content)?;
-    put(PATH, launcher(Path::new(PROGRAM)).into_bytes())
+    for (path, name, words) in AGENTS {
+        if fs::symlink_metadata(path).is_err() {
+            put(path, launcher(Path::new(PROGRAM), name, words).into_bytes())?;
+        }
+    }
+    Ok(())
 }
 
 /// Whether two files have the same content. Sizes differ nearly always when contents do.

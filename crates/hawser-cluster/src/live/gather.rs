@@ -9,9 +9,9 @@ use hawser_model::names::HostName;
 use super::fence_questions::questions;
 use super::{LiveError, Secrets, live_cib};
 use crate::cib::fencing::node_files;
-use crate::host::questions::{AskFence, ReadFile, TakeInventory};
+use crate::host::questions::{AskFence, CheckPrograms, ListInterfaces, ReadFile, TakeInventory};
 use crate::host::{Inventory, OwnedFile};
-use crate::plan::{AUTHKEY, COROSYNC_CONF, Facts, NodeFacts};
+use crate::plan::{AUTHKEY, COROSYNC_CONF, Facts, NodeFacts, hooks, nics};
 use crate::units::{self, ALERT, APPLY_MARK, WATCH_FILE};
 
 /// Whether fence devices are asked for their status, which takes a second or two.
@@ -56,6 +56,13 @@ pub fn gather(
         let (mut facts, inventory) = node(head, &wanted)?;
         watch_file(head, file, &mut facts)?;
         left_alert(head, file, &mut facts)?;
+        if nics::named(file) {
+            facts.interfaces = Some(head.ask(&ListInterfaces)?);
+        }
+        let programs = hooks::programs(file, name);
+        if !programs.is_empty() {
+            facts.unfit_programs = head.ask(&CheckPrograms { programs })?;
+        }
         let mut said = BTreeMap::new();
         for question in questions.get(name).into_iter().flatten() {
             // Without the agent there is nobody to ask, which the plan says anyway.
@@ -146,6 +153,8 @@ fn node(
         features: inventory.features.clone(),
         running: inventory.running,
         exports_outdated: inventory.exports_outdated,
+        unfit_programs: BTreeMap::new(),
+        interfaces: None,
         no_lio: inventory.no_lio.clone(),
         systemd: inventory.systemd,
         starts_at_boot: inventory.starts_at_boot,

@@ -8,6 +8,7 @@ use super::effects::{Effect, Stage};
 use super::objects::{Key, Object};
 use super::stages::{Done, Stages};
 use super::{Action, Change, words};
+use crate::simulate::{parameter, part};
 use crate::xml::Element;
 
 impl Stages<'_> {
@@ -114,7 +115,11 @@ impl Stages<'_> {
 /// The steps in which a difference is made good.
 pub(super) fn cib_stages(diff: &CibDiff) -> Vec<(Stage, Vec<ObjectChange>)> {
     let (fencing, rest): (Vec<_>, Vec<_>) = diff.changes.iter().cloned().partition(makes_fencing);
-    let stops = rest.iter().filter_map(stop_first).collect();
+    let goes: BTreeSet<&str> = rest.iter().filter_map(going).collect();
+    let stops = rest
+        .iter()
+        .filter(|it| going(it).is_some() && !leaves_a_pool(it, &goes));
+    let stops = stops.filter_map(stop_first).collect();
     let stages = [
         (Stage::Fencing, fencing),
         (Stage::StopWhatGoes, stops),
@@ -126,20 +131,31 @@ pub(super) fn cib_stages(diff: &CibDiff) -> Vec<(Stage, Vec<ObjectChange>)> {
         .collect()
 }
 
-/// The change that stops a resource which is to go, or which is to become something else.
-fn stop_first(change: &ObjectChange) -> Option<ObjectChange> {
-    let live = change
-        .live
-        .as_ref()
-        .filter(|live| live.element.name == "primitive")?;
+/// The resource that is to go, or that is to become something else.
+fn going(change: &ObjectChange) -> Option<&str> {
+    let live = change.live.as_ref();
+    let live = live.filter(|live| live.element.name == "primitive")?;
     let agent = |object: &Object| object.values.get("agent").cloned();
-    let goes = change
-        .desired
-        .as_ref()
-        .is_none_or(|desired| agent(desired) != agent(live));
-    if !matches!(change.key, Key::Resource(_)) || !goes {
-        return None;
+    let desired = change.desired.as_ref();
+    let goes = desired.is_none_or(|desired| agent(desired) != agent(live));
+    match &change.key {
+        Key::Resource(_) if goes => live.element.get("id"),
+        _ => None,
     }
+}
+
+/// Hooks that go while their pool stays. What stands on them would stop with them, so they are removed with the constraints
+/// that say so; the agent does not run a hook that is not configured any more.
+fn leaves_a_pool(change: &ObjectChange, goes: &BTreeSet<&str>) -> bool {
+    let live = change.live.iter();
+    let mut hooks = live.filter(|live| part(&live.element).is_hook());
+    let pool = hooks.find_map(|live| parameter(&live.element, "pool"));
+    pool.is_some_and(|pool| !goes.contains(pool))
+}
+
+/// The change that stops a resource.
+fn stop_first(change: &ObjectChange) -> Option<ObjectChange> {
+    let live = change.live.as_ref()?;
     let id = live.element.get("id").unwrap_or_default().to_owned();
     let mut stopped = live.clone();
     let meta = stopped.element.first_or_new("meta_attributes");

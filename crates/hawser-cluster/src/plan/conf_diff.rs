@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hawser_model::cluster_file::FIRST_PORT;
+
 use crate::corosync::{Conf, Entry};
 
 /// A setting that differs.
@@ -13,6 +15,8 @@ pub struct Setting {
     pub live: Option<String>,
     /// As the file wants it.
     pub desired: Option<String>,
+    /// Whether it is of a link that the node has already.
+    pub of_a_known_link: bool,
 }
 
 /// Settings that Corosync reads once, when it starts (corosync.conf(5) and its `totemconfig.c`, which
@@ -35,7 +39,16 @@ impl Setting {
     /// deleted and recreated", `totemconfig.c` of 3.1).
     pub fn needs_restart(&self) -> bool {
         let renumbered = self.of_a_known_node() && self.name.ends_with(".nodeid");
-        READ_AT_START.contains(&self.name.as_str()) || renumbered || self.moves_a_link()
+        READ_AT_START.contains(&self.name.as_str())
+            || renumbered
+            || self.moves_a_link()
+            || self.is_port()
+    }
+
+    /// True for the UDP port of a link that is there. A reload of Corosync 3.1.7 logs the new port, has it in its map, and goes
+    /// on at the old one, until a node that is started anew cannot be reached by the others.
+    fn is_port(&self) -> bool {
+        self.of_a_known_link && self.name.ends_with(".mcastport")
     }
 
     /// True when a node is to have another address on a link that it has already.
@@ -59,12 +72,13 @@ pub fn conf_diff(desired: &Conf, live: &Conf) -> Vec<Setting> {
             name: name.clone(),
             live: live.get(name).cloned(),
             desired: desired.get(name).cloned(),
+            of_a_known_link: link_of(name).is_some_and(|number| has_link(&live, number)),
         })
         .collect()
 }
 
 /// A value, or what Corosync takes if there is none (corosync.conf(5), votequorum(5)).
-fn value<'a>(values: &'a BTreeMap<String, String>, name: &str) -> Option<&'a str> {
+fn value(values: &BTreeMap<String, String>, name: &str) -> Option<String> {
     let own = || match name {
         "totem.transport" => Some("knet"),
         "totem.link_mode" => Some("passive"),
@@ -74,7 +88,25 @@ fn value<'a>(values: &'a BTreeMap<String, String>, name: &str) -> Option<&'a str
         }
         _ => None,
     };
-    values.get(name).map(String::as_str).or_else(own)
+    let own = own().map(str::to_owned).or_else(|| own_port(name));
+    values.get(name).cloned().or(own)
+}
+
+/// The link that a setting is of: `interface 1.mcastport`.
+fn link_of(name: &str) -> Option<u16> {
+    let (number, _) = name.strip_prefix("interface ")?.split_once('.')?;
+    number.parse().ok()
+}
+
+fn has_link(values: &BTreeMap<String, String>, number: u16) -> bool {
+    let address = format!(".ring{number}_addr");
+    values.keys().any(|name| name.ends_with(&address))
+}
+
+/// The port of a link that names none.
+fn own_port(name: &str) -> Option<String> {
+    let number = link_of(name).filter(|_| name.ends_with(".mcastport"))?;
+    FIRST_PORT.checked_add(number).map(|port| port.to_string())
 }
 
 fn flat(conf: &Conf) -> BTreeMap<String, String> {
@@ -136,6 +168,30 @@ mod tests {
         assert_eq!(three.len(), 1);
         let other = conf_diff(&conf(ours), &conf(&ours.replace("passive", "active")));
         assert!(other[0].needs_restart());
+    }
+
+    #[test]
+    fn another_port_needs_a_restart_and_corosyncs_own_need_not_be_written() {
+        let conf = |port: &str, ring: &str| {
+            let totem = format!("totem {{\ninterface {{\nlinknumber: 1\n{port}}}\n}}\n");
+            let nodes = format!("nodelist {{\nnode {{\nname: a\n{ring}}}\n}}\n");
+            Conf::parse(&(totem + &nodes)).unwrap()
+        };
+        let (other, ring) = ("mcastport: 5455\n", "ring1_addr: 10.0.1.1\n");
+        assert_eq!(
+            conf_diff(&conf("", ring), &conf("mcastport: 5406\n", ring)),
+            []
+        );
+        for (ours, theirs) in [("", other), (other, "")] {
+            let diff = conf_diff(&conf(ours, ring), &conf(theirs, ring));
+            assert_eq!(diff.len(), 1);
+            assert_eq!(diff[0].name, "interface 1.mcastport");
+            assert!(diff[0].needs_restart());
+        }
+        // A link that comes with its port.
+        let diff = conf_diff(&conf(other, ring), &conf("", ""));
+        assert_eq!(diff.len(), 2);
+        assert!(!diff.iter().any(Setting::needs_restart));
     }
 
     #[test]

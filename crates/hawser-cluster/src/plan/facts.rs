@@ -50,9 +50,15 @@ pub struct NodeFacts {
     /// Whether Corosync and Pacemaker run.
     #[serde(default)]
     pub running: bool,
-    /// Whether the resource agent of the exports was put there by an apply of another Hawser.
+    /// Whether a resource agent of Hawser's own was put there by an apply of another Hawser.
     #[serde(default)]
     pub exports_outdated: bool,
+    /// Why each program of a hook that root must not run there is one, in words that follow its path.
+    #[serde(default)]
+    pub unfit_programs: BTreeMap<String, String>,
+    /// Its interfaces; none: nobody has asked.
+    #[serde(default)]
+    pub interfaces: Option<BTreeSet<String>>,
     /// Why the kernel's own iSCSI target cannot be had there; none when it can.
     #[serde(default)]
     pub no_lio: Option<String>,

@@ -1,6 +1,7 @@
 //! Why a plan cannot be applied as things stand. Nothing is installed or repaired silently.
 
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 
 use hawser_model::cluster_file::{Backend, ClusterFile, CryptoHash, ExportKind, Pool, QdeviceTls};
 use hawser_model::names::HostName;
@@ -10,6 +11,8 @@ use super::grouped::Grouped;
 use super::renamed::renamed;
 use crate::cib::fencing::{need_cibsecrets, targets};
 use crate::cib::services::agent;
+use crate::exports::ocf;
+use crate::hooks;
 use crate::numbering::Numbering;
 use crate::units::WATCH_PROGRAM;
 use crate::xml::Element;
@@ -135,6 +138,37 @@ pub enum Problem {
          the file"
     )]
     WatchMasked(HostName),
+    /// A hook cannot be run.
+    #[error("{node}: the {moment} hook of pool {pool}, {program}, {why}")]
+    Hook {
+        /// The node.
+        node: HostName,
+        /// When it runs.
+        moment: &'static str,
+        /// The pool.
+        pool: String,
+        /// The program.
+        program: String,
+        /// Why.
+        why: String,
+    },
+    /// An interface that an address of a pool goes on is not there.
+    #[error(
+        "{node} has no interface {nic}, on which pool {pool} has its address {address}: it has {has}. Correct `nic`, or leave \
+         it out, and each head takes the interface that is on the link's network"
+    )]
+    NoInterface {
+        /// The node.
+        node: HostName,
+        /// The interface.
+        nic: String,
+        /// The pool.
+        pool: String,
+        /// Its address.
+        address: IpAddr,
+        /// What there is.
+        has: String,
+    },
     /// A device's secret needs a feature that a node's Pacemaker does not have.
     #[error(
         "{node}'s Pacemaker was built without cibsecrets, which fence device {device} needs for its secret"
@@ -164,21 +198,30 @@ const OF_AGENTS: &[(&str, &str, &str)] = &[
     ("ocf:heartbeat:exportfs", "exportfs", "nfs-kernel-server"),
 ];
 
-/// The one agent that a plan installs.
-const EXPORTS_AGENT: &str = "ocf:hawser:exports";
+/// The agents that a plan installs.
+const OWN_AGENTS: [&str; 2] = [ocf::AGENT, hooks::AGENT];
 
-/// The nodes on which our own agent is to be put, and whether there is one that it replaces.
-pub(super) fn exports_agent_on(file: &ClusterFile, facts: &Facts) -> Vec<(HostName, bool)> {
+/// An agent of our own that is to be put on a node, and whether there is one that it replaces.
+pub(super) fn own_agents_on(
+    file: &ClusterFile,
+    facts: &Facts,
+) -> Vec<(HostName, &'static str, bool)> {
     let cib = crate::cib::generate(file, &Numbering::of(file, None));
-    let nodes = file.nodes.iter().map(|node| node.name.get());
-    let needed = nodes.filter(|name| needed_agents(&cib, name.as_str()).contains(EXPORTS_AGENT));
-    let state = needed.filter_map(|name| Some((name, facts.nodes.get(name)?)));
-    state
-        .filter_map(|(name, there)| match there.agents.contains(EXPORTS_AGENT) {
-            false => Some((name.clone(), false)),
-            true => there.exports_outdated.then(|| (name.clone(), true)),
-        })
-        .collect()
+    let mut found = Vec::new();
+    for name in file.nodes.iter().map(|node| node.name.get()) {
+        let Some(there) = facts.nodes.get(name) else {
+            continue;
+        };
+        let needed = needed_agents(&cib, name.as_str());
+        let needed = OWN_AGENTS.into_iter().filter(|it| needed.contains(*it));
+        found.extend(
+            needed.filter_map(|agent| match there.agents.contains(agent) {
+                false => Some((name.clone(), agent, false)),
+                true => there.exports_outdated.then(|| (name.clone(), agent, true)),
+            }),
+        );
+    }
+    found
 }
 
 /// What keeps a node from asking the quorum device for its vote.
@@ -264,7 +307,7 @@ pub fn problems(file: &ClusterFile, facts: &Facts) -> Vec<Problem> {
         }));
         for agent in needed {
             // Our own is put there by the plan itself.
-            if agent != EXPORTS_AGENT && !there.agents.contains(&agent) {
+            if !OWN_AGENTS.contains(&agent.as_str()) && !there.agents.contains(&agent) {
                 let package = package_of(&agent);
                 found.push(Problem::NoAgent {
                     node: name.clone(),
@@ -286,6 +329,8 @@ pub fn problems(file: &ClusterFile, facts: &Facts) -> Vec<Problem> {
             });
         }
         found.extend(super::watch_unit::problem(file, name, there));
+        found.extend(super::hooks::problems(file, name, there));
+        found.extend(super::nics::problems(file, name, there));
         if !there.features.contains("cibsecrets") {
             let devices = need_cibsecrets(file).into_iter();
             found.extend(devices.map(|device| Problem::NoCibSecrets {

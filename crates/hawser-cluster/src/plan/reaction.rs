@@ -70,9 +70,10 @@ impl Reaction {
             })
             .collect();
         let resources = &reaction.directory.resources;
+        // None of these has clients; what stops with a hook is there itself.
         let fence = |id: &String| {
             let resource = resources.get(id);
-            resource.is_some_and(|r| matches!(r.part, Part::Fence | Part::Watch))
+            resource.is_some_and(|r| matches!(r.part, Part::Fence | Part::Watch | Part::Hook(_)))
         };
         reaction
             .interrupted

@@ -14,7 +14,7 @@ use super::device;
 use super::diff::{CibDiff, ObjectChange};
 use super::effects::{AUTHKEY_BYTES, Effect, Stage};
 use super::facts::{Facts, NodeFacts};
-use super::problems::exports_agent_on;
+use super::problems::own_agents_on;
 use super::reaction::Reaction;
 use super::{Action, Change, PlanError, alert, watch_unit, words};
 use crate::cib::fencing::node_files;
@@ -57,7 +57,7 @@ impl Stages<'_> {
         self.files(&mut done);
         alert::program(self, &mut done);
         self.systemd(&mut done);
-        self.exports_agent(&mut done);
+        self.own_agents(&mut done);
         self.key(&mut done);
         device::ends(self, &mut done);
         self.corosync_conf(&mut done);
@@ -139,23 +139,25 @@ impl Stages<'_> {
         }
     }
 
-    fn exports_agent(&self, (changes, effects): &mut Done) {
+    fn own_agents(&self, (changes, effects): &mut Done) {
         let mut nodes = Vec::new();
-        for (node, replaced) in exports_agent_on(self.file, self.facts) {
+        for (node, agent, replaced) in own_agents_on(self.file, self.facts) {
             let (action, what) = match replaced {
                 true => (Action::Change, "of another hawser, replaced by this one"),
                 false => (Action::Create, "this hawser is kept there and run by it"),
             };
             changes.push(Change {
-                object: format!("exports agent on {node}"),
+                object: format!(
+                    "{} agent on {node}",
+                    agent.rsplit(':').next().unwrap_or(agent)
+                ),
                 action,
                 disruptive: false,
-                text: format!(
-                    "ocf:hawser:exports: {what}, {}",
-                    crate::exports::ocf::PROGRAM
-                ),
+                text: format!("{agent}: {what}, {}", crate::exports::ocf::PROGRAM),
             });
-            nodes.push(node);
+            if nodes.last() != Some(&node) {
+                nodes.push(node);
+            }
         }
         if !nodes.is_empty() {
             effects.push(Effect::InstallExports { nodes });

@@ -127,6 +127,7 @@ mod tests {
             name: "totem.key".into(),
             live: Some("hunter2".into()),
             desired: None,
+            of_a_known_link: false,
         };
         let words = crate::plan::words::settings(&[setting]);
         assert_eq!(words, "totem.key: (not shown) → nothing");

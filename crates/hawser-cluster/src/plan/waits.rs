@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use hawser_model::cluster_file::HookPlace;
+
 use crate::simulate::{Directory, Part, Step, Story};
 use crate::xml::Element;
 
@@ -18,10 +20,19 @@ pub struct Wait {
 /// The kinds of parts of a pool, in the order in which they start.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
+    Hooks(HookPlace),
     Storage,
     Exports,
     Addresses,
 }
+
+const KINDS: [Kind; 5] = [
+    Kind::Hooks(HookPlace::Before),
+    Kind::Storage,
+    Kind::Hooks(HookPlace::After),
+    Kind::Exports,
+    Kind::Addresses,
+];
 
 /// The waits of the pools whose storage, exports or addresses are stopped in a story.
 pub fn waits(live: &Element, story: &Story) -> BTreeMap<String, Wait> {
@@ -32,23 +43,37 @@ pub fn waits(live: &Element, story: &Story) -> BTreeMap<String, Wait> {
         let done: Vec<(Kind, bool)> = story
             .steps
             .iter()
-            .filter_map(kind_of_step)
+            .filter_map(|step| kind_of_step(step, &directory))
             .filter(|(of, ..)| *of == pool)
             .map(|(_, kind, start)| (kind, start))
             .collect();
-        if done.iter().any(|(_, start)| !start) {
+        let noticed = |(kind, start): &(Kind, bool)| !start && !matches!(kind, Kind::Hooks(_));
+        if done.iter().any(noticed) {
             waits.insert(pool.to_owned(), wait(pool, &done, &directory, &times));
         }
     }
     waits
 }
 
-fn kind_of_step(step: &Step) -> Option<(&str, Kind, bool)> {
+fn kind_of_step<'a>(step: &'a Step, directory: &'a Directory) -> Option<(&'a str, Kind, bool)> {
     match step {
         Step::Storage { pool, start, .. } => Some((pool, Kind::Storage, *start)),
         Step::Exports { pool, start, .. } => Some((pool, Kind::Exports, *start)),
         Step::Addresses { pool, start, .. } => Some((pool, Kind::Addresses, *start)),
-        Step::Fence { .. } | Step::Other { .. } => None,
+        Step::Other {
+            resource,
+            operation,
+            ..
+        } => {
+            let there = directory.resources.get(resource)?;
+            let start = match operation.as_str() {
+                "start" => true,
+                "stop" => false,
+                _ => return None,
+            };
+            Some((there.pool.as_deref()?, kind_of_part(&there.part)?, start))
+        }
+        Step::Fence { .. } => None,
     }
 }
 
@@ -57,6 +82,7 @@ fn kind_of_part(part: &Part) -> Option<Kind> {
         Part::Storage(_) => Some(Kind::Storage),
         Part::Exports => Some(Kind::Exports),
         Part::Address(_) => Some(Kind::Addresses),
+        Part::Hook(place) => Some(Kind::Hooks(*place)),
         Part::Fence | Part::Watch | Part::Other => None,
     }
 }
@@ -68,7 +94,7 @@ fn wait(pool: &str, done: &[(Kind, bool)], directory: &Directory, times: &Times<
         millis: 0,
         at_least: false,
     };
-    for kind in [Kind::Storage, Kind::Exports, Kind::Addresses] {
+    for kind in KINDS {
         for (start, operation) in [(false, "stop"), (true, "start")] {
             if !done.contains(&(kind, start)) {
                 continue;
@@ -81,7 +107,7 @@ fn wait(pool: &str, done: &[(Kind, bool)], directory: &Directory, times: &Times<
             let known = took.into_iter().flatten();
             wait.millis += match kind {
                 Kind::Addresses => known.max().unwrap_or(0),
-                Kind::Storage | Kind::Exports => known.sum(),
+                Kind::Hooks(_) | Kind::Storage | Kind::Exports => known.sum(),
             };
         }
     }
@@ -92,7 +118,7 @@ fn wait(pool: &str, done: &[(Kind, bool)], directory: &Directory, times: &Times<
 /// never started here.
 pub(super) fn starts(live: &Element, pool: &str) -> Option<u64> {
     let (times, directory) = (Times::of(live), Directory::of(live));
-    let done = [Kind::Storage, Kind::Exports, Kind::Addresses].map(|kind| (kind, true));
+    let done = KINDS.map(|kind| (kind, true));
     let wait = wait(pool, &done, &directory, &times);
     let known = directory.of_pool(pool).next().is_some() && !wait.at_least;
     known.then_some(wait.millis)

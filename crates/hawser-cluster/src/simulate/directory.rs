@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hawser_model::cluster_file::HookPlace;
+
 use super::carrier::{CutOff, cut_off};
 use crate::cib::written_out;
 use crate::xml::Element;
@@ -38,10 +40,19 @@ pub enum Part {
     Address(String),
     /// A fence device.
     Fence,
+    /// Runs hooks before the storage is imported, or after it.
+    Hook(HookPlace),
     /// Watches a port of a head.
     Watch,
     /// Something else.
     Other,
+}
+
+impl Part {
+    /// Whether it runs hooks.
+    pub(crate) fn is_hook(&self) -> bool {
+        matches!(self, Self::Hook(_))
+    }
 }
 
 /// How storage starts and stops, in words.
@@ -75,18 +86,24 @@ impl Directory {
             .into_iter()
             .filter(|element| element.name == "primitive")
             .collect();
-        // What a pool has beneath it that is no part of one, such as DRBD, is not its storage.
-        let parts = primitives
+        // What a pool has beneath it that is no part of one, such as DRBD, is not its storage, nor are its own hooks.
+        let beneath = |it: &&&Element| {
+            let beneath = Part::Hook(HookPlace::Before);
+            !matches!(part(it), Part::Fence | Part::Watch | Part::Other) && part(it) != beneath
+        };
+        let parts: BTreeSet<&str> = primitives
             .iter()
-            .filter(|it| !matches!(part(it), Part::Fence | Part::Watch | Part::Other));
-        let parts: BTreeSet<&str> = parts.filter_map(|it| it.get("id")).collect();
-        let mut colocations: BTreeMap<&str, &str> = configuration
+            .filter(beneath)
+            .filter_map(|it| it.get("id"))
+            .collect();
+        let all: Vec<(&str, &str)> = configuration
             .first("constraints")
             .into_iter()
             .flat_map(|constraints| constraints.all("rsc_colocation"))
             .filter_map(|constraint| Some((constraint.get("rsc")?, constraint.get("with-rsc")?)))
-            .filter(|(_, with)| parts.contains(with))
             .collect();
+        let standing = all.iter().copied().filter(|(_, with)| parts.contains(with));
+        let mut colocations: BTreeMap<&str, &str> = standing.collect();
         colocations.extend(grouped(configuration, &parts));
         let mut directory = Self {
             cut_off: cut_off(cib),
@@ -99,6 +116,14 @@ impl Directory {
             let part = part(primitive);
             let pool = match part {
                 Part::Fence | Part::Watch | Part::Other => None,
+                Part::Hook(HookPlace::Before) => {
+                    let mut above = all
+                        .iter()
+                        .filter(|(of, with)| *with == id && parts.contains(of));
+                    above
+                        .next()
+                        .map(|(of, _)| foot(of, &colocations).to_owned())
+                }
                 _ => Some(foot(id, &colocations).to_owned()),
             };
             if part == Part::Fence {
@@ -166,6 +191,10 @@ pub(crate) fn part(primitive: &Element) -> Part {
     let kind = primitive.get("type").unwrap_or_default();
     match (primitive.get("class"), kind) {
         (Some("stonith"), _) => Part::Fence,
+        (_, "hooks") if primitive.get("provider") == Some("hawser") => {
+            let place = parameter(primitive, "place").and_then(HookPlace::named);
+            place.map_or(Part::Other, Part::Hook)
+        }
         (_, "ifspeed" | "ethmonitor" | "ping") => Part::Watch,
         (_, "ZFS") => Part::Storage(Verb::Import),
         (_, "Filesystem") => Part::Storage(Verb::Mount),
@@ -229,6 +258,23 @@ fn delays(device: &Element) -> Vec<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hooks_belong_to_the_pool_that_stands_on_them_and_are_not_its_storage() {
+        let hooks = "\n[pool.hooks]\npre_import = { program = \"/a\" }\npre_export = { program = \"/b\" }\n";
+        let text = include_str!("../../../../examples/lab/hawser.toml").to_owned() + hooks;
+        let file = hawser_model::cluster_file::parse_complete(&text, "hawser.toml").unwrap();
+        let pool = file.pools.last().unwrap();
+        let numbering = crate::numbering::Numbering::of(&file, None);
+        let directory = Directory::of(&crate::cib::generate(&file, &numbering));
+        let parts: BTreeSet<String> = directory
+            .of_pool(&pool.name)
+            .map(|(id, _)| id.into())
+            .collect();
+        assert_eq!(parts, pool.resource_ids().into_iter().collect());
+        assert_eq!(directory.pools().count(), file.pools.len());
+        assert!(directory.pools().any(|it| it == pool.name.as_str()));
+    }
 
     #[test]
     fn the_members_of_a_group_belong_to_its_storage() {

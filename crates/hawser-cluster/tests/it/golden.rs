@@ -19,12 +19,13 @@ pub struct Golden {
 }
 
 /// Those whose file is an example, and those with a file of their own.
-pub const NAMES: [&str; 5] = [
+pub const NAMES: [&str; 6] = [
     "zfs-appliance",
     "lab",
     "three-heads",
     "three-nodes",
     "without-fencing",
+    "hooks-and-ports",
 ];
 
 impl Golden {

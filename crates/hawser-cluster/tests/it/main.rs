@@ -9,6 +9,7 @@ mod clients;
 mod exports;
 mod generate;
 mod golden;
+mod hooks;
 mod looks;
 mod operate;
 mod plan;

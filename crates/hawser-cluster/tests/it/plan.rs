@@ -119,6 +119,9 @@ fn ready() -> NodeFacts {
             "ocf:heartbeat:ZFS",
             "ocf:heartbeat:IPaddr2",
             "ocf:hawser:exports",
+            "ocf:hawser:hooks",
+            "ocf:heartbeat:Filesystem",
+            "ocf:heartbeat:LVM-activate",
             "ocf:pacemaker:ifspeed",
             "stonith:fence_ipmilan",
         ]),
@@ -427,7 +430,7 @@ fn a_change_that_clients_notice_says_so_and_what_it_costs() {
     assert!(plan.is_disruptive());
 
     // The agent says that portals can change under a running target, and Pacemaker remembers it.
-    reloadable(&mut live, "vmpool01-exports", "portals");
+    reloadable(&mut live, "vmpool01-exports", &["portals"]);
     let before = facts(&golden.file, &live);
     let one_more = [(
         "san02 = \"192.168.142.207\"",
@@ -437,9 +440,9 @@ fn a_change_that_clients_notice_says_so_and_what_it_costs() {
     assert!(!plan.is_disruptive(), "{}", plan.report);
 }
 
-/// Marks a parameter as one that `reload-agent` can change: the history of the start then carries the
+/// Marks parameters as ones that `reload-agent` can change: the history of the start then carries the
 /// digest of all the others (Pacemaker's `op-restart-digest`).
-fn reloadable(cib: &mut Element, resource: &str, parameter: &str) {
+pub fn reloadable(cib: &mut Element, resource: &str, parameters: &[&str]) {
     let all = cib.walk();
     let is = |e: &&&Element| e.name == "primitive" && e.get("id") == Some(resource);
     let primitive = all.iter().find(is).unwrap();
@@ -447,7 +450,7 @@ fn reloadable(cib: &mut Element, resource: &str, parameter: &str) {
     let mut others: Vec<(&str, &str)> = pairs
         .iter()
         .filter_map(|pair| Some((pair.get("name")?, pair.get("value")?)))
-        .filter(|(name, _)| *name != parameter)
+        .filter(|(name, _)| !parameters.contains(name))
         .collect();
     others.sort_unstable();
     let names: String = others.iter().map(|(name, _)| format!(" {name} ")).collect();

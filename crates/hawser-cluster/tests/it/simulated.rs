@@ -12,9 +12,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use crate::golden::{Golden, ports};
 use hawser_cluster::cib::edit::with_standby;
 use hawser_cluster::host::questions::{
-    AskDeviceVote, AskFence, ForgetMove, InstallExports, InstallWatch, MoveResource, PatchCib,
-    ReadCib, ReadFile, ReloadCorosync, RemoveFile, SeedCib, SetDevice, Settle, Simulate, Standby,
-    StartEngine, StopEngine, TakeInventory, WithdrawEngine, WithdrawWatch, WriteFile,
+    AskDeviceVote, AskFence, CheckPrograms, ForgetMove, InstallExports, InstallWatch,
+    ListInterfaces, MoveResource, PatchCib, ReadCib, ReadFile, ReloadCorosync, RemoveFile, SeedCib,
+    SetDevice, Settle, Simulate, Standby, StartEngine, StopEngine, TakeInventory, WithdrawEngine,
+    WithdrawWatch, WriteFile,
 };
 use hawser_cluster::host::view::{HeadView, Quorum, Told, ViewQuestion};
 use hawser_cluster::host::{Inventory, OwnedFile};
@@ -50,6 +51,8 @@ pub struct Machine {
     pub ports: BTreeMap<IpAddr, PortFacts>,
     pub running: bool,
     pub has_exports_agent: bool,
+    /// Programs that root must not run, and why.
+    pub unfit: BTreeMap<String, String>,
     /// Whether the unit of its watch is installed and runs; none: it has no systemd.
     pub watched: Option<bool>,
     /// Its CIB before its Pacemaker ever ran.
@@ -178,6 +181,16 @@ hawser_host::answers! {
                 watch: machine.watched.map(watch_facts),
                 ..Inventory::default()
             }
+        })
+    };
+    ListInterfaces: |_, head| head.with(|machine| {
+        let ports = machine.ports.values();
+        ports.map(|port| port.interface.clone()).collect()
+    });
+    CheckPrograms: |ask, head| {
+        head.with(|machine| {
+            let unfit = machine.unfit.iter().filter(|(path, _)| ask.programs.contains(*path));
+            unfit.map(|(path, why)| (path.clone(), why.clone())).collect()
         })
     };
     InstallExports: |_, head| head.with(|machine| machine.has_exports_agent = true);

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use hawser_model::cluster_file::FIRST_PORT;
+
 use super::section::Section;
 use crate::page::Page;
 use crate::page::Verdict;
-use crate::picture::{Link, Picture};
+use crate::picture::{Link, Picture, Said};
 use crate::place::quoted;
-
-/// Where Corosync listens unless it is told otherwise.
-const PORT: &str = "5405";
 
 /// Reads them, by their numbers. Without a list of nodes they are all that says which links there are.
 pub(super) fn read<'a>(
@@ -49,6 +48,14 @@ pub(super) fn read<'a>(
     found
 }
 
+/// The link's port, if it is not the one that Corosync gives it anyway.
+pub(super) fn port(interface: &Section, number: usize) -> Option<Said<u16>> {
+    let (text, at) = interface.get("mcastport")?;
+    let port: u16 = text.parse().ok().filter(|port| *port > 0)?;
+    let own = u16::try_from(number).ok()?.checked_add(FIRST_PORT);
+    (own != Some(port)).then(|| Said::new(port, at))
+}
+
 fn keys(interface: &Section, listed: bool, page: &mut Page) {
     for (key, value, at) in &interface.values {
         let what = format!("{key}: {}", quoted(value));
@@ -56,8 +63,10 @@ fn keys(interface: &Section, listed: bool, page: &mut Page) {
             "linknumber" | "ringnumber" | "knet_ping_interval" | "knet_ping_timeout" => {}
             "knet_link_priority" if value.parse::<u8>().is_ok() => {}
             "knet_transport" if value == "udp" => {}
-            "mcastport" if value == PORT => {}
-            "mcastport" => page.changed(at, what, "Corosync's own ports, 5405 and on"),
+            "mcastport" => match value.parse::<u16>() {
+                Ok(0) | Err(_) => page.mistake(at, what, "a UDP port is a number from 1 to 65535"),
+                Ok(_) => page.understood(at, what, "port of the link"),
+            },
             "bindnetaddr" if listed => page.not_needed(at, what, "each node has its address"),
             "bindnetaddr" => {}
             "mcastaddr" | "broadcast" | "ttl" => {
@@ -98,6 +107,7 @@ fn bound(interface: &Section, number: usize, picture: &mut Picture, page: &mut P
         san: false,
         network: None,
         priority: None,
+        port: port(interface, number),
         interface: None,
         bound: Some(ip),
     });

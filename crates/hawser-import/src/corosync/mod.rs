@@ -266,6 +266,7 @@ fn nodes(
         let priority = interfaces
             .get(n)
             .and_then(|interface| interface.get("knet_link_priority"));
+        let port = interfaces.get(n).and_then(|it| interfaces::port(it, *n));
         picture.links.push(Link {
             at: at.clone(),
             name: format!("ring{n}"),
@@ -273,6 +274,7 @@ fn nodes(
             san: false,
             network: None,
             priority: priority.and_then(|(text, _)| text.parse().ok()),
+            port,
             interface: None,
             bound: None,
         });

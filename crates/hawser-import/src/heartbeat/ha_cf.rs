@@ -310,6 +310,7 @@ fn link(interface: &str, at: &Place, picture: &mut Picture) {
         san: false,
         network: None,
         priority: None,
+        port: None,
         interface: Some(interface.to_owned()),
         bound: None,
     });

@@ -3,6 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
+use hawser_model::cluster_file::is_interface_name;
+
 use crate::Place;
 use crate::page::Page;
 use crate::picture::{Address, Mention, Picture, Pool, PoolKind, Said, usable};
@@ -208,6 +210,7 @@ fn ip(at: &Place, text: &str) -> Result<Address, Malformed> {
         prefix: None,
         link: None,
         interface: None,
+        nic: None,
         kept: None,
     };
     for part in parts {
@@ -222,7 +225,11 @@ fn ip(at: &Place, text: &str) -> Result<Address, Malformed> {
                 return Err(Malformed::new(at, found, allowed));
             }
             Err(_) if part.parse::<IpAddr>().is_ok() => {}
-            Err(_) => address.interface = Some(part.split(':').next().unwrap_or(part).to_owned()),
+            Err(_) => {
+                let name = part.split(':').next().unwrap_or(part);
+                address.nic = is_interface_name(name).then(|| name.to_owned());
+                address.interface = Some(name.to_owned());
+            }
         }
     }
     Ok(address)

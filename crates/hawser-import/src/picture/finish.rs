@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
+use hawser_model::cluster_file::FIRST_PORT;
 use ipnet::IpNet;
 
 use super::{Link, Picture, Said};
@@ -14,6 +15,7 @@ pub(crate) fn finish(picture: &mut Picture, page: &mut Page) {
     crate::corosync::nobody(picture, page);
     super::bound::to_networks(picture, page);
     by_interface(picture, page);
+    ports(picture, page);
     pool_addresses(picture, page);
     heads_on_links(picture, page);
     duel(picture, page);
@@ -69,6 +71,37 @@ fn by_interface(picture: &mut Picture, page: &mut Page) {
                     format!("the nodes are on {} there", all.join(" and ")),
                 );
             }
+        }
+    }
+}
+
+/// Two links with one port, as Corosync without kronosnet had them, get Corosync's own.
+fn ports(picture: &mut Picture, page: &mut Page) {
+    let mut links: Vec<&mut Link> = picture.links.iter_mut().filter(|it| it.heartbeat).collect();
+    let own = |i: usize| {
+        u16::try_from(i)
+            .unwrap_or(u16::MAX)
+            .saturating_add(FIRST_PORT)
+    };
+    for i in 0..links.len() {
+        let Some(said) = links[i].port.clone() else {
+            continue;
+        };
+        let others = links.iter().enumerate().filter(|(j, _)| *j != i);
+        let mut others = others.map(|(j, link)| (j, link.port.as_ref().map(|said| said.value)));
+        // Of two that say it the first has it.
+        let taken = others.any(|(j, port)| match port {
+            Some(port) => j < i && port == said.value,
+            None => own(j) == said.value,
+        });
+        if taken {
+            links[i].port = None;
+            let what = format!("port {} of link {}", said.value, quoted(&links[i].name));
+            page.changed(
+                &said.at,
+                what,
+                "another link has it: Corosync's own ports, 5405 and on",
+            );
         }
     }
 }
@@ -161,6 +194,7 @@ fn pool_addresses(picture: &mut Picture, page: &mut Page) {
                         san: true,
                         network: Some(network),
                         priority: None,
+                        port: None,
                         interface: None,
                         bound: None,
                     });

@@ -6,6 +6,7 @@ pub(crate) mod finish;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use hawser_model::cluster_file::HookMoment;
 use ipnet::IpNet;
 
 use crate::{Place, Secret};
@@ -142,6 +143,8 @@ pub(crate) struct Link {
     pub san: bool,
     pub network: Option<IpNet>,
     pub priority: Option<u8>,
+    /// Corosync's UDP port on it, if it is not Corosync's own.
+    pub port: Option<Said<u16>>,
     /// The interface it runs over, on every node.
     pub interface: Option<String>,
     /// An address on its network, or the network's own.
@@ -171,6 +174,7 @@ pub(crate) struct Pool {
     pub nfs: Vec<Said<Nfs>>,
     /// Milliseconds of start, stop and monitor.
     pub timeouts: BTreeMap<&'static str, Said<u64>>,
+    pub hooks: BTreeMap<HookMoment, Said<Hook>>,
     /// A ZFS pool's name on its disks, if it is not the pool's.
     pub zpool: Option<String>,
     pub import_options: Option<String>,
@@ -194,6 +198,15 @@ pub(crate) struct Kept {
     pub parameters: BTreeMap<String, String>,
 }
 
+/// A program that runs around the import or export of a pool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Hook {
+    pub program: String,
+    /// Milliseconds.
+    pub timeout: u64,
+    pub required: bool,
+}
+
 impl Pool {
     pub fn new(name: &str, kind: PoolKind, at: &Place) -> Self {
         Self {
@@ -207,6 +220,7 @@ impl Pool {
             exports: None,
             nfs: Vec::new(),
             timeouts: BTreeMap::new(),
+            hooks: BTreeMap::new(),
             zpool: None,
             import_options: None,
             device: None,
@@ -238,6 +252,8 @@ pub(crate) struct Address {
     pub link: Option<String>,
     /// The interface it is put on.
     pub interface: Option<String>,
+    /// The interface that the file has to name; an alias or a name that none can have is told instead.
+    pub nic: Option<String>,
     /// Its resource, if the pool is kept.
     pub kept: Option<Kept>,
 }

@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use hawser_model::cluster_file::said_by_file;
+use hawser_model::cluster_file::{is_interface_name, said_by_file};
 
+use super::hooks;
 use super::members::Owners;
 use super::pools::kind_of;
 use crate::crm::Primitive;
@@ -160,8 +161,11 @@ fn group(
         return Err(format!("{} is no name for the file", quoted(group)));
     }
     let mut inside = order.iter().filter_map(|id| crm.primitive(id));
-    if inside.any(|p| p.agent == "ocf:hawser:exports") {
-        return Err(format!("what Hawser offers is in group {}", quoted(group)));
+    if inside.any(|p| ["ocf:hawser:exports", hooks::AGENT].contains(&p.agent.as_str())) {
+        return Err(format!(
+            "what Hawser offers or runs is in group {}",
+            quoted(group)
+        ));
     }
     // Its storage, then what it offers, then its addresses.
     let rank = |id: &String| {
@@ -186,7 +190,9 @@ fn group(
 pub(super) fn kept_of(primitive: &Primitive) -> Kept {
     let said = said(primitive).unwrap_or_default();
     let more = primitive.params.iter();
-    let more = more.filter(|(name, _)| !said.contains(&name.as_str()));
+    // An alias is no interface, and would be another parameter.
+    let alias = |name: &str, value: &str| name == "nic" && !is_interface_name(value);
+    let more = more.filter(|(name, value)| !said.contains(&name.as_str()) || alias(name, value));
     Kept {
         id: primitive.id.clone(),
         parameters: more

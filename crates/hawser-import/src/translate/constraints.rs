@@ -20,7 +20,7 @@ pub(super) fn translate(crm: &ById, picture: &Picture, owners: &Owners, page: &m
     let ours = |id: &str| {
         let found = crm.primitive(id);
         found.is_none_or(|p| {
-            const OWN: [&str; 12] = [
+            const OWN: [&str; 13] = [
                 "ZFS",
                 "Filesystem",
                 "LVM-activate",
@@ -30,6 +30,7 @@ pub(super) fn translate(crm: &ById, picture: &Picture, owners: &Owners, page: &m
                 "IPv6addr",
                 "exportfs",
                 "exports",
+                "hooks",
                 "iSCSITarget",
                 "iSCSILogicalUnit",
                 "portblock",

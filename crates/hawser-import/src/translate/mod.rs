@@ -6,6 +6,7 @@ pub(crate) mod devices;
 mod fence_delays;
 mod fence_places;
 mod fencing;
+mod hooks;
 pub(crate) mod ipmi;
 mod levels;
 mod members;

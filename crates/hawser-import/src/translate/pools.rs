@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
+use hawser_model::cluster_file::is_interface_name;
+
 use super::adopted::kept_of;
-use super::devices;
 use super::members::{Owners, owners};
 use super::parameters;
 use super::targets::{own_exports, target, unit};
 use super::timeouts::{self, own_timeout};
+use super::{devices, hooks};
 use super::{millis, primitives_of};
 use crate::crm::Primitive;
 use crate::crm::by_id::ById;
@@ -212,6 +214,7 @@ fn hanging(
             page.understood(at, what, format!("nfs of pool {name}"));
         }
         ("exports", Some(name)) if primitive.agent == "ocf:hawser:exports" => own_exports(primitive, name, owners, picture, page),
+        ("hooks", Some(name)) if primitive.agent == hooks::AGENT => hooks::own_hooks(primitive, name, owners, picture, page),
         ("iSCSITarget", _) => target(primitive, offered, picture, page),
         ("iSCSILogicalUnit", _) => unit(primitive, stays, offered, page),
         ("ifspeed", _) if primitive.id.starts_with("watch-") => {
@@ -305,12 +308,18 @@ fn address(primitive: &Primitive, pool: &mut Pool, page: &mut Page) {
     let interface = primitive
         .param(&["nic"])
         .map(|nic| nic.split(':').next().unwrap_or(nic).to_owned());
-    if let (Some(nic), None) = (&interface, &pool.adopted) {
-        page.changed(
-            at,
-            format!("nic={}", quoted(nic)),
-            "the agent takes the interface that has the link's network",
-        );
+    let nic = primitive
+        .param(&["nic"])
+        .filter(|nic| is_interface_name(nic));
+    let nic = nic.or(interface.as_deref().filter(|it| is_interface_name(it)));
+    let nic = nic.map(str::to_owned);
+    // What is kept has what it had, an alias too.
+    let stays = pool.adopted.is_some();
+    let nic = nic.filter(|nic| !stays || primitive.param(&["nic"]) == Some(nic));
+    if let (Some(name), None, false) = (&interface, &nic, stays) {
+        let why =
+            "no interface can have this name: the agent takes the one that has the link's network";
+        page.changed(at, format!("nic={}", quoted(name)), why);
     }
     // A pool's addresses have its times where these are longer than their own 20 s: told by nothing else when the
     // pool's are what they would be anyway.
@@ -334,6 +343,7 @@ fn address(primitive: &Primitive, pool: &mut Pool, page: &mut Page) {
         prefix,
         link,
         interface,
+        nic,
         kept: pool.adopted.is_some().then(|| kept_of(primitive)),
     });
     page.understood(

@@ -131,6 +131,9 @@ fn link(out: &mut String, link: &Link) -> Written {
     if let Some(priority) = link.priority {
         writeln!(out, "priority = {priority}")?;
     }
+    if let Some(Said { value, at }) = &link.port {
+        writeln!(out, "port = {value}   {}", from(at))?;
+    }
     Ok(())
 }
 
@@ -301,7 +304,26 @@ fn pool(out: &mut String, pool: &Pool) -> Written {
         writeln!(out, "timeouts = {{ {} }}", all.join(", "))?;
     }
     addresses(out, pool)?;
+    hooks(out, pool)?;
     super::adopted::adopted(out, pool)
+}
+
+fn hooks(out: &mut String, pool: &Pool) -> Written {
+    if !pool.hooks.is_empty() {
+        writeln!(out, "\n[pool.hooks]")?;
+    }
+    for (moment, Said { value, at }) in &pool.hooks {
+        let mut keys = format!(
+            "program = {}, timeout = {}",
+            quoted(&value.program),
+            time(value.timeout)
+        );
+        if value.required != moment.is_required() {
+            write!(keys, ", required = {}", value.required)?;
+        }
+        writeln!(out, "{} = {{ {keys} }}   {}", moment.key(), from(at))?;
+    }
+    Ok(())
 }
 
 fn addresses(out: &mut String, pool: &Pool) -> Written {
@@ -322,10 +344,14 @@ fn addresses(out: &mut String, pool: &Pool) -> Written {
             .iter()
             .filter(|a| a.link.as_deref() == Some(link))
             .collect();
-        let texts: Vec<String> = on.iter().map(|a| a.ip.to_string()).collect();
+        let texts = on.iter().map(|a| match &a.nic {
+            Some(nic) => format!("{{ address = \"{}\", nic = {} }}", a.ip, quoted(nic)),
+            None => quoted(&a.ip.to_string()),
+        });
+        let texts: Vec<String> = texts.collect();
         let value = match &texts[..] {
-            [one] => quoted(one),
-            several => list(several),
+            [one] => one.clone(),
+            several => format!("[{}]", several.join(", ")),
         };
         let from = on.first().map(|a| from(&a.at)).unwrap_or_default();
         writeln!(out, "{} = {value}   {from}", key(link))?;

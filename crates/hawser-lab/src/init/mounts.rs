@@ -200,7 +200,7 @@ fn binary(lab: &LabDir) -> Result<(), LabError> {
     .map_err(|e| LabError::system("mount -o remount,ro", BIN_INSIDE, e))
 }
 
-/// What a head has beside: the shelves, and Hawser's own resource agent where Pacemaker looks for it.
+/// What a head has beside: the shelves, and Hawser's own resource agents where Pacemaker looks for it.
 fn head(lab: &LabDir, name: &str) -> Result<(), LabError> {
     memory("/srv", 0o755)?;
     folder(SHELVES, 0o755)?;
@@ -210,11 +210,13 @@ fn head(lab: &LabDir, name: &str) -> Result<(), LabError> {
     let own = lab.node(name);
     let agents = own.join("ocf.upper/hawser");
     fs::create_dir_all(&agents).map_err(|e| LabError::io("create the folder", &agents, e))?;
-    let agent = agents.join("exports");
-    let script = format!("#!/bin/sh\nexec {BIN_INSIDE}/hawser exports ocf \"$@\"\n");
-    fs::write(&agent, script)
-        .and_then(|()| fs::set_permissions(&agent, fs::Permissions::from_mode(0o755)))
-        .map_err(|e| LabError::io("write", &agent, e))?;
+    for (name, words) in [("exports", "exports ocf"), ("hooks", "exports ocf-hooks")] {
+        let agent = agents.join(name);
+        let script = format!("#!/bin/sh\nexec {BIN_INSIDE}/hawser {words} \"$@\"\n");
+        fs::write(&agent, script)
+            .and_then(|()| fs::set_permissions(&agent, fs::Permissions::from_mode(0o755)))
+            .map_err(|e| LabError::io("write", &agent, e))?;
+    }
     overlay_at(lab, name, "ocf", RESOURCE_AGENTS)
 }
 

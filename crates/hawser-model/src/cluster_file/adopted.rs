@@ -14,7 +14,7 @@ const SAID: [(&str, &[&str]); 5] = [
     ("Filesystem", &["device", "directory", "fstype", "options"]),
     ("LVM-activate", &["vgname"]),
     ("exportfs", &["clientspec", "directory", "options"]),
-    ("IPaddr2", &["ip"]),
+    ("IPaddr2", &["ip", "nic"]),
 ];
 
 /// The parameters of this agent of `ocf:heartbeat` that follow from other keys of a pool; `None` for an agent whose

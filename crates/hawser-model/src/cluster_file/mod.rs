@@ -7,6 +7,7 @@ mod adopted;
 mod client;
 mod cluster;
 mod fencing;
+mod hooks;
 mod network;
 mod pool;
 mod rules;
@@ -22,11 +23,15 @@ pub use cluster::{
     Profile, QdeviceAlgorithm, QdeviceTls, Quorum, QuorumDevice, Timing,
 };
 pub use fencing::{Bmc, FenceAction, FenceDevice, Fencing, WITHOUT_FENCING, is_ipmi_agent};
-pub use network::{LinkEntry, NodeEntry, Role, Roles};
-pub use pool::{Addresses, Backend, ExportKind, Exports, NfsExport, Pool, PoolKind, Timeouts};
+pub use hooks::{Hook, HookMoment, HookPlace, Hooks, is_program_path};
+pub use network::{FIRST_PORT, LinkEntry, NodeEntry, Role, Roles, is_interface_name};
+pub use pool::{
+    AddressOn, Addresses, Backend, ExportKind, Exports, NfsExport, OneAddress, Pool, PoolKind,
+    Timeouts,
+};
 pub use rules::{
-    Broken, BrokenAdopted, BrokenClients, BrokenEngine, BrokenFencing, BrokenNetwork, BrokenPools,
-    MAX_LINKS, is_fence_parameter_secret,
+    Broken, BrokenAdopted, BrokenClients, BrokenEngine, BrokenFencing, BrokenHooks, BrokenNetwork,
+    BrokenPools, BrokenPorts, MAX_LINKS, is_fence_parameter_secret,
 };
 pub use watch::HeadWatch;
 

@@ -54,7 +54,15 @@ pub struct LinkEntry {
     /// Default: 1 for all.
     #[schemars(range(min = 0, max = 255))]
     pub priority: Option<u8>,
+    /// heartbeat: the UDP port that Corosync has on it, on every node. Default: 5405 for the first heartbeat link, 5406
+    /// for the second, and so on.
+    #[schemars(range(min = 1))]
+    pub port: Option<At<u16>>,
 }
+
+/// The UDP port of Corosync's first link; each further one has the next (`DEFAULT_PORT` of Corosync's `totemconfig.c`, plus
+/// the link's number).
+pub const FIRST_PORT: u16 = 5405;
 
 /// What a link carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
@@ -92,6 +100,12 @@ impl Roles {
             Self::Several(several) => several.contains(&role),
         }
     }
+}
+
+/// Whether an interface of Linux can have this name (`dev_valid_name` of the kernel), and an agent's parameter hold it.
+pub fn is_interface_name(name: &str) -> bool {
+    let odd = |c: char| c.is_whitespace() || c.is_control() || "/:".contains(c);
+    !name.is_empty() && name.len() <= 15 && ![".", ".."].contains(&name) && !name.chars().any(odd)
 }
 
 impl NodeEntry {

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Adopted;
+use super::{Adopted, HookPlace, Hooks};
 use crate::names::{HostName, LinkName};
 use crate::toml_file::At;
 use crate::toml_file::Period;
@@ -38,6 +38,9 @@ pub struct Pool {
     /// How long its operations may take.
     #[serde(default)]
     pub timeouts: Timeouts,
+    /// Programs of the site that run on the head around its import and export.
+    #[serde(default)]
+    pub hooks: Hooks,
 
     /// zfs: the pool's name on its disks. Default: `name`.
     pub zpool: Option<At<String>>,
@@ -91,19 +94,63 @@ pub enum ExportKind {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Addresses {
+    /// `san01 = ["192.168.141.207", "fd00:141::207"]`. The first, since a list of two would do for an address with its
+    /// interface.
+    Several(Vec<OneAddress>),
     /// `san01 = "192.168.141.207"`.
-    One(IpAddr),
-    /// `san01 = ["192.168.141.207", "fd00:141::207"]`.
-    Several(Vec<IpAddr>),
+    One(OneAddress),
+}
+
+/// An address of a pool.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum OneAddress {
+    /// On the interface that has an address in the link's network.
+    Plain(IpAddr),
+    /// On an interface that is named.
+    On(AddressOn),
+}
+
+/// An address and its interface.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AddressOn {
+    /// The address.
+    pub address: IpAddr,
+    /// The interface that gets it, the same on every head.
+    pub nic: String,
+}
+
+impl OneAddress {
+    /// The address.
+    pub fn ip(&self) -> IpAddr {
+        match self {
+            Self::Plain(ip) => *ip,
+            Self::On(on) => on.address,
+        }
+    }
+
+    /// The interface that the file names for it.
+    pub fn nic(&self) -> Option<&str> {
+        match self {
+            Self::Plain(_) => None,
+            Self::On(on) => Some(&on.nic),
+        }
+    }
 }
 
 impl Addresses {
-    /// The addresses, in the file's order.
-    pub fn as_slice(&self) -> &[IpAddr] {
+    /// Each of them, in the file's order.
+    pub fn all(&self) -> &[OneAddress] {
         match self {
             Self::One(one) => std::slice::from_ref(one),
             Self::Several(several) => several,
         }
+    }
+
+    /// The addresses alone.
+    pub fn ips(&self) -> impl Iterator<Item = IpAddr> + '_ {
+        self.all().iter().map(OneAddress::ip)
     }
 }
 
@@ -215,16 +262,19 @@ impl Pool {
             0 => format!("{}-{link}", self.name),
             i => format!("{}-{link}-{}", self.name, i + 1),
         };
-        let all = 0..addresses.as_slice().len();
+        let all = 0..addresses.all().len();
         all.map(|i| self.called(numbered(i))).collect()
     }
 
     /// All of them.
     pub fn resource_ids(&self) -> Vec<String> {
-        let mut ids = vec![self.storage_id()];
+        let mut ids = Vec::new();
+        ids.extend(self.hooks_id(HookPlace::Before));
+        ids.push(self.storage_id());
         if *self.kind == PoolKind::Lvm {
             ids.push(self.files_id());
         }
+        ids.extend(self.hooks_id(HookPlace::After));
         if *self.exports != ExportKind::None {
             ids.push(self.exports_id());
         }

@@ -87,10 +87,10 @@ fn addresses(pool: &Pool, status: Option<&PoolStatus>) -> Vec<LiveAddress> {
     };
     let mut all = Vec::new();
     for (link, of_link) in &pool.addresses {
-        all.extend(of_link.as_slice().iter().map(|address| LiveAddress {
-            address: *address,
+        all.extend(of_link.ips().map(|address| LiveAddress {
+            address,
             link: link.get().clone(),
-            up: up(address),
+            up: up(&address),
         }));
     }
     all

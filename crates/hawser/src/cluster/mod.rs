@@ -107,7 +107,7 @@ impl Cluster {
             .iter()
             .find(|(name, _)| Some(name.as_str()) == link);
         let (_, addresses) = on_link.or(pool.addresses.iter().next())?;
-        let address = addresses.as_slice().first()?;
+        let address = addresses.ips().next()?;
         let context = Context {
             pool: pool.name.get().clone(),
             authority,
@@ -115,7 +115,7 @@ impl Cluster {
             backend: file.exports.backend,
         };
         Some(IscsiUnit {
-            portal: SocketAddr::new(*address, ISCSI_PORT),
+            portal: SocketAddr::new(address, ISCSI_PORT),
             target: context.iqn(&pool.name),
             lun: 1,
         })

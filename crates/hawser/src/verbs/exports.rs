@@ -13,6 +13,7 @@ use hawser_cluster::exports::asked::{self, Changed, ExportsRefused, PoolGiven, S
 use hawser_cluster::exports::host::storage;
 use hawser_cluster::exports::ocf;
 use hawser_cluster::exports::service::keep;
+use hawser_cluster::hooks;
 use hawser_cluster::host::questions::{ReportExports, StartExports, StopExports};
 use hawser_host::{Ask, Host};
 use hawser_model::cluster_file::Backend;
@@ -47,6 +48,12 @@ enum Action {
     /// The resource agent itself
     #[command(hide = true)]
     Ocf {
+        /// start, stop, monitor, …
+        action: Option<String>,
+    },
+    /// The resource agent of hooks
+    #[command(hide = true)]
+    OcfHooks {
         /// start, stop, monitor, …
         action: Option<String>,
     },
@@ -122,7 +129,8 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
         }
         Action::Show(args) => look(&args, render::exports::shown).map(|_| ExitCode::SUCCESS),
         Action::InstallAgent(args) => install(&args),
-        Action::Ocf { action } => agent(action.as_deref()),
+        Action::Ocf { action } => agent(action.as_deref(), ocf::run),
+        Action::OcfHooks { action } => agent(action.as_deref(), hooks::ocf),
         Action::Keep { pool } => match keep::write(&pool) {
             Ok(()) => Ok(ExitCode::SUCCESS),
             Err(error) => {
@@ -230,7 +238,12 @@ fn install(args: &InstallAgent) -> miette::Result<ExitCode> {
     fs::create_dir_all(folder)
         .into_diagnostic()
         .wrap_err_with(|| format!("cannot create the folder {}", folder.display()))?;
-    hawser_files::replace(&args.to, ocf::launcher(&own).as_bytes(), 0o755).into_diagnostic()?;
+    hawser_files::replace(
+        &args.to,
+        ocf::launcher(&own, ocf::AGENT, ocf::WORDS).as_bytes(),
+        0o755,
+    )
+    .into_diagnostic()?;
     // Whatever umask this runs under: Pacemaker's own user asks the agent for its description.
     fs::set_permissions(&args.to, fs::Permissions::from_mode(0o755))
         .into_diagnostic()
@@ -239,12 +252,15 @@ fn install(args: &InstallAgent) -> miette::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn agent(action: Option<&str>) -> miette::Result<ExitCode> {
+fn agent(
+    action: Option<&str>,
+    run: fn(Option<&str>, &BTreeMap<String, String>) -> ocf::Outcome,
+) -> miette::Result<ExitCode> {
     let text = |name: std::ffi::OsString| name.into_string().ok();
     let environment: BTreeMap<String, String> = std::env::vars_os()
         .filter_map(|(name, value)| Some((text(name)?, text(value)?)))
         .collect();
-    let outcome = ocf::run(action, &environment);
+    let outcome = run(action, &environment);
     for line in &outcome.log {
         complain!("{line}");
     }

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::Command;
 use clap_complete::Shell;
 use hawser_cluster::exports::ocf;
+use hawser_cluster::hooks;
 use miette::{IntoDiagnostic, WrapErr};
 
 use crate::output::say;
@@ -14,7 +15,7 @@ use crate::output::say;
 /// Arguments of `hawser generate`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Where to: man1/, completions/ with one file for each shell, and exports-agent
+    /// Where to: man1/, completions/ with one file for each shell, exports-agent and hooks-agent
     folder: PathBuf,
     /// Where the package puts hawser
     #[arg(long, value_name = "PATH", default_value = "/usr/bin/hawser")]
@@ -38,8 +39,13 @@ pub fn run(args: &Args, mut command: Command) -> miette::Result<ExitCode> {
         clap_complete::generate(shell, &mut command, "hawser", &mut text);
         write(&completions.join(name), &text)?;
     }
-    let agent = ocf::launcher(&args.program);
-    write(&args.folder.join("exports-agent"), agent.as_bytes())?;
+    for (file, agent, words) in [
+        ("exports-agent", ocf::AGENT, ocf::WORDS),
+        ("hooks-agent", hooks::AGENT, hooks::WORDS),
+    ] {
+        let script = ocf::launcher(&args.program, agent, words);
+        write(&args.folder.join(file), script.as_bytes())?;
+    }
     say!(
         "{count} pages in {}, completions of 3 shells in {}",
         pages.display(),

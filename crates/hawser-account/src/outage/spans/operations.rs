@@ -1,5 +1,6 @@
 //! The operations on the client's pool, and when it was back.
 
+use hawser_model::cluster_file::HookPlace;
 use hawser_model::drill::{Moment, PoolFacts, ResourceFacts};
 
 use super::{Facts, Span};
@@ -15,12 +16,29 @@ pub(crate) enum Part {
     Exports,
     /// What it is reached at.
     Address,
+    /// What runs the site's programs before its storage.
+    HooksBefore,
+    /// The same after its storage.
+    HooksAfter,
 }
 
 /// By the agent's name. What is neither exports nor an address holds data.
 pub(crate) fn part(resource: &ResourceFacts) -> Part {
     let agent = resource.agent.rsplit(':').next().unwrap_or_default();
     match agent {
+        "hooks" if resource.agent == "ocf:hawser:hooks" => {
+            let place = resource.parameters.get("place");
+            let said = place.and_then(|place| HookPlace::named(place));
+            // Logs alone have no parameters.
+            let before = HookPlace::Before.suffix();
+            match said.unwrap_or(match resource.name.ends_with(before) {
+                true => HookPlace::Before,
+                false => HookPlace::After,
+            }) {
+                HookPlace::Before => Part::HooksBefore,
+                HookPlace::After => Part::HooksAfter,
+            }
+        }
         "IPaddr2" | "IPaddr" | "IPsrcaddr" => Part::Address,
         "exports" | "exportfs" | "nfsserver" | "iSCSITarget" | "iSCSILogicalUnit" | "portblock"
         | "nfsnotify" => Part::Exports,
@@ -116,6 +134,10 @@ fn of_operations(facts: &Facts<'_>, ran: &[Ran<'_>]) -> Vec<Span> {
             });
             let phase = match (resource.map(part), ran.operation.task.as_str()) {
                 (None, _) => Phase::OtherResources,
+                (Some(Part::HooksBefore), "stop") => Phase::PostExportHook,
+                (Some(Part::HooksAfter), "stop") => Phase::PreExportHook,
+                (Some(Part::HooksBefore), "start") => Phase::PreImportHook,
+                (Some(Part::HooksAfter), "start") => Phase::PostImportHook,
                 (Some(Part::Storage), "stop") => Phase::PoolStop,
                 (Some(Part::Exports), "stop") => Phase::ExportsStop,
                 (Some(Part::Address), "stop") => Phase::AddressesStop,

@@ -36,7 +36,7 @@ pub use files::{ReadFile, RemoveFile, WriteFile};
 pub use kept_logs::{KeepLogs, ListKeptLogs, ReadKeptLog, ReadKeptLogs, ReadKeptReadings};
 pub use logs::{ReadLogEnds, ReadLogs, StampLog};
 pub use moves::{ForgetMove, MoveResource};
-pub use node::{InstallExports, TakeInventory};
+pub use node::{CheckPrograms, InstallExports, ListInterfaces, TakeInventory};
 pub use offers::{ListOffers, ReadOffers};
 pub use power::{Power, ReadFenceMetadata};
 pub use quorum_device::{AskDeviceVote, SetDevice};
@@ -59,6 +59,8 @@ hawser_host::questions! {
     Machine:
     ViewQuestion,
     TakeInventory,
+    CheckPrograms,
+    ListInterfaces,
     InstallExports,
     StartExports,
     StopExports,

@@ -1,11 +1,14 @@
 //! What a node has, and what Hawser installs on it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use hawser_host::{Answers, Ask, Declined, Size, Stop};
+use nix::net::if_::if_nameindex;
 use serde::{Deserialize, Serialize};
 
 use super::{Machine, USUAL};
+use crate::hooks::unfit;
 use crate::host::{Inventory, exports_agent, inventory};
 
 /// What is installed and what runs.
@@ -25,7 +28,51 @@ impl Answers<Machine> for TakeInventory {
     }
 }
 
-/// The agent's own program is kept on the node, and with it the resource agent of the exports.
+/// Which of these programs root must not run, and why, in words that follow the path.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CheckPrograms {
+    /// Their paths.
+    pub programs: BTreeSet<String>,
+}
+
+impl Ask for CheckPrograms {
+    type Answer = BTreeMap<String, String>;
+    const NAME: &'static str = "whether root may run the hooks";
+    const PATIENCE: Duration = USUAL;
+}
+
+impl Answers<Machine> for CheckPrograms {
+    fn answer(self, _: &mut Machine, _: &Stop) -> Result<BTreeMap<String, String>, Declined> {
+        let programs = self.programs.into_iter();
+        Ok(programs
+            .filter_map(|it| Some((it.clone(), unfit(&it)?)))
+            .collect())
+    }
+}
+
+/// The names of this node's interfaces.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ListInterfaces;
+
+impl Ask for ListInterfaces {
+    type Answer = BTreeSet<String>;
+    const NAME: &'static str = "its interfaces";
+    const PATIENCE: Duration = USUAL;
+}
+
+impl Answers<Machine> for ListInterfaces {
+    fn answer(self, _: &mut Machine, _: &Stop) -> Result<BTreeSet<String>, Declined> {
+        let all = if_nameindex()
+            .map_err(|errno| format!("the kernel does not list its interfaces: {errno}"))?;
+        let all = &all;
+        Ok(all
+            .into_iter()
+            .map(|it| it.name().to_string_lossy().into_owned())
+            .collect())
+    }
+}
+
+/// The agent's own program is kept on the node, and with it Hawser's own resource agents.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InstallExports;
 

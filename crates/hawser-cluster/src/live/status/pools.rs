@@ -1,6 +1,6 @@
 //! The pools: where each is, what of it does not run and why, and what would keep it from running elsewhere.
 
-use hawser_model::cluster_file::{ClusterFile, Pool};
+use hawser_model::cluster_file::{ClusterFile, HookPlace, Pool};
 use hawser_model::names::HostName;
 use hawser_model::output::cluster::{NodeStatus, PoolAddress, PoolExport, PoolStatus};
 
@@ -23,12 +23,16 @@ pub(super) fn pool_now(pool: &Pool, now: &Picture) -> PoolStatus {
     let mut addresses = Vec::new();
     for (link, of_link) in &pool.addresses {
         let ids = pool.address_ids(link.as_str(), of_link);
-        for (address, id) in of_link.as_slice().iter().zip(ids) {
-            let (address, up) = (*address, here(&id));
+        for (address, id) in of_link.ips().zip(ids) {
+            let up = here(&id);
             addresses.push(PoolAddress { address, up });
         }
     }
-    let storage = [pool.storage_id(), pool.files_id()];
+    // What waits for a hook is told by itself: the exports, or the storage.
+    let hooks = HookPlace::BOTH
+        .into_iter()
+        .filter_map(|place| pool.hooks_id(place));
+    let storage: Vec<String> = hooks.chain([pool.storage_id(), pool.files_id()]).collect();
     let offers = pool.resource_ids().into_iter().filter(|id| {
         let is_address = pool
             .addresses

@@ -168,7 +168,7 @@ fn resources(pool: &Pool, adopted: &Adopted, found: &mut Found) {
             if parameter.is_empty() || text.any(char::is_control) {
                 let resource = resource.clone();
                 found.push(BrokenAdopted::Unwritable { resource }, name.span());
-            } else if is_said_by_file(parameter) {
+            } else if is_said_by_file(parameter) && !is_free_nic(&plain, name, parameter) {
                 let (parameter, resource) = (parameter.clone(), resource.clone());
                 let broken = BrokenAdopted::Said {
                     parameter,
@@ -178,6 +178,15 @@ fn resources(pool: &Pool, adopted: &Adopted, found: &mut Found) {
             }
         }
     }
+}
+
+/// The interface of an address may stand among its parameters, if the address does not name it.
+fn is_free_nic(plain: &Pool, resource: &str, parameter: &str) -> bool {
+    let mut named = plain.addresses.iter().flat_map(|(link, addresses)| {
+        let ids = plain.address_ids(link.as_str(), addresses).into_iter();
+        ids.zip(addresses.all())
+    });
+    parameter == "nic" && !named.any(|(id, one)| id == resource && one.nic().is_some())
 }
 
 /// A group starts what is in it one after the other, so what the rest stands on is in it.

@@ -1,6 +1,6 @@
 //! No two pools share what only one of them can have: storage, a name for clients, a resource's name.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::Found;
 use super::pools::BrokenPools;
@@ -79,6 +79,7 @@ fn targets(file: &ClusterFile, found: &mut Found) {
 fn resources(file: &ClusterFile, found: &mut Found) {
     let mut seen: HashMap<String, &Pool> = HashMap::new();
     for pool in &file.pools {
+        own_twice(pool, found);
         for id in pool.resource_ids() {
             match seen.get(&id).filter(|owner| owner.name != pool.name) {
                 Some(first) => {
@@ -95,5 +96,21 @@ fn resources(file: &ClusterFile, found: &mut Found) {
                 }
             }
         }
+    }
+}
+
+/// A link `exports` would give the name of what offers a pool to one of its addresses.
+fn own_twice(pool: &Pool, found: &mut Found) {
+    let mut seen = BTreeSet::new();
+    let twice = pool
+        .resource_ids()
+        .into_iter()
+        .find(|id| !seen.insert(id.clone()));
+    if let Some(id) = twice {
+        let pool_ = pool.name.to_string();
+        found.push(
+            BrokenPools::OwnResourceTwice { pool: pool_, id },
+            pool.name.span(),
+        );
     }
 }

@@ -6,8 +6,10 @@ mod clients;
 mod distinct_pools;
 mod engine;
 mod fencing;
+mod hooks;
 mod network;
 mod pools;
+mod ports;
 
 use super::ClusterFile;
 use super::Problem;
@@ -20,8 +22,10 @@ pub use adopted::BrokenAdopted;
 pub use clients::BrokenClients;
 pub use engine::{BrokenEngine, MAX_LINKS};
 pub use fencing::{BrokenFencing, is_fence_parameter_secret};
+pub use hooks::BrokenHooks;
 pub use network::BrokenNetwork;
 pub use pools::BrokenPools;
+pub use ports::BrokenPorts;
 
 /// A broken rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -32,12 +36,18 @@ pub enum Broken {
     /// About what Corosync can do.
     #[error(transparent)]
     Engine(#[from] BrokenEngine),
+    /// About the ports of heartbeat links.
+    #[error(transparent)]
+    Ports(#[from] BrokenPorts),
     /// About fencing.
     #[error(transparent)]
     Fencing(#[from] BrokenFencing),
     /// About pools.
     #[error(transparent)]
     Pools(#[from] BrokenPools),
+    /// About hooks.
+    #[error(transparent)]
+    Hooks(#[from] BrokenHooks),
     /// About resources that are kept.
     #[error(transparent)]
     Adopted(#[from] BrokenAdopted),
@@ -51,8 +61,10 @@ impl Rule for Broken {
         match self {
             Self::Network(broken) => broken.help(),
             Self::Engine(broken) => broken.help(),
+            Self::Ports(broken) => broken.help(),
             Self::Fencing(broken) => broken.help(),
             Self::Pools(broken) => broken.help(),
+            Self::Hooks(broken) => broken.help(),
             Self::Adopted(broken) => broken.help(),
             Self::Clients(broken) => broken.help(),
         }
@@ -64,8 +76,10 @@ pub(super) fn check(file: &ClusterFile, found: &mut Found) {
     let mut given = network::Given::default();
     network::check(file, &mut given, found);
     engine::check(file, found);
+    ports::check(file, found);
     fencing::check(file, &mut given, found);
     pools::check(file, &mut given, found);
+    hooks::check(file, found);
     adopted::check(file, found);
     clients::check(file, found);
 }

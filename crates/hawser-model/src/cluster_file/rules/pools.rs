@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::network::{Given, inside, names};
 use super::{Found, Problem, distinct_pools};
-use crate::cluster_file::{At, ClusterFile, ExportKind, Pool, PoolKind, Role};
+use crate::cluster_file::{At, ClusterFile, ExportKind, Pool, PoolKind, Role, is_interface_name};
 
 /// What can be wrong with pools.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -81,6 +81,12 @@ pub enum BrokenPools {
     /// A path that is not absolute.
     #[error("\"{0}\" is not a whole path")]
     NotAbsolute(String),
+    /// No interface can have this name.
+    #[error("\"{}\" is no name of an interface", .nic.escape_debug())]
+    BadInterface {
+        /// As it is written.
+        nic: String,
+    },
     /// Two pools on one thing.
     #[error("pools \"{first}\" and \"{second}\" both use {what}")]
     Shared {
@@ -114,6 +120,14 @@ pub enum BrokenPools {
         /// The resource.
         id: String,
     },
+    /// Two resources of one pool with one name.
+    #[error("two resources of pool \"{pool}\" would be called \"{id}\"")]
+    OwnResourceTwice {
+        /// The pool.
+        pool: String,
+        /// Their name.
+        id: String,
+    },
 }
 
 /// How a naming authority is written.
@@ -136,11 +150,17 @@ impl BrokenPools {
                  says what) or \"none\" (nfs in this file does)"
             ),
             Self::BadIqn(_) => IQN.into(),
+            Self::BadInterface { .. } => {
+                "1 to 15 characters without blanks, \"/\" and \":\", as `ip link` shows it".into()
+            }
             Self::NotAbsolute(_) => "begin it with \"/\"".into(),
             Self::Shared { .. } => {
                 "a pool is the unit that moves: nothing is in two of them".into()
             }
             Self::SameTarget { .. } | Self::SameResource { .. } => "rename one of them".into(),
+            Self::OwnResourceTwice { .. } => {
+                "rename the link: \"exports\", \"files\", \"before-import\" and others are names of a pool's resources".into()
+            }
         }
     }
 }
@@ -340,8 +360,12 @@ fn addresses(file: &ClusterFile, pool: &Pool, given: &mut Given, found: &mut Fou
             found.push_with(broken, entry.name.span(), link.span());
             continue;
         }
-        for address in addresses.as_slice() {
-            let address = At::new(*address, addresses.span());
+        for one in addresses.all() {
+            let address = At::new(one.ip(), addresses.span());
+            if let Some(nic) = one.nic().filter(|nic| !is_interface_name(nic)) {
+                let nic = nic.to_owned();
+                found.push(BrokenPools::BadInterface { nic }, addresses.span());
+            }
             inside(file, link.as_str(), &address, &pool_, found);
             given.take(&address, format!("{pool_} on {link_}"), found);
         }

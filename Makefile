@@ -9,7 +9,7 @@ STATIC = OPENSSL_STATIC=1 RUSTFLAGS="-C target-feature=+crt-static"
 # Its addresses are fixed up at each start; packed they are 17 KiB to read instead of 1.7 MiB (binutils 2.38, glibc 2.36).
 PACKED = -C link-arg=-Wl,-z,pack-relative-relocs
 
-.PHONY: build hawser packages demo test test-all test-unit test-labs test-machines expected lint bench setup clean
+.PHONY: build hawser packages docs demo test test-all test-unit test-labs test-machines expected lint bench setup clean
 
 build: hawser ## target/release/hawser, self-contained, and target/release/hawser-client, which needs libiscsi
 	@$(CARGO) build --target-dir target --release --locked --bin hawser-client
@@ -21,6 +21,10 @@ hawser: ## target/release/hawser alone
 
 packages: build ## target/packages: hawser, hawser-client and hawser-exports-agent as .deb and .rpm, with man pages and completions
 	@packaging/packages
+
+docs: ## target/docs/site: the documentation and the page of each cause as a site that can be searched; every link checked
+	@packaging/setup build docs
+	@packaging/docs-site/make target/docs
 
 demo: build ## the main job: a lab, a planted fault, the account, the cause
 	@packaging/setup lab

@@ -39,8 +39,21 @@ fn program_of_the_kernel(program: &str) {
         "/usr/include/{}-linux-gnu",
         variable("CARGO_CFG_TARGET_ARCH")
     );
+    // The object keeps the names of its sources; where they were built is nobody's business.
+    let paths = format!(
+        "-fdebug-prefix-map={}=hawser-lab",
+        variable("CARGO_MANIFEST_DIR")
+    );
     // v3 has atomic operations that return the old value; kernels since 5.12 run it.
-    let flags = [target, "-mcpu=v3", "-g", "-idirafter", &headers, "-c"];
+    let flags = [
+        target,
+        "-mcpu=v3",
+        "-g",
+        &paths,
+        "-idirafter",
+        &headers,
+        "-c",
+    ];
     let source = format!("src/impair/bpf/{program}.bpf.c");
     compile(&flags, &source, &format!("{program}.bpf.o"));
 }

@@ -46,7 +46,7 @@ pub use interrupt::Interrupt;
 pub use lab::Lab;
 pub use machines::{Kind, Release};
 pub use name::LabName;
-pub use paths::{DIR_VARIABLE, labs_folder};
+pub use paths::{DIR_VARIABLE, labs_folder, names};
 pub use power::PowerLoss;
 pub use site::LabSite;
 pub use spec::{LabSpec, LinkSpec, NodeSpec, PortSpec, Role, SwitchSpec};

@@ -34,6 +34,11 @@ pub fn labs_folder() -> PathBuf {
     Root::from_environment().0
 }
 
+/// The names of the labs of this machine; none where they cannot be read.
+pub fn names() -> Vec<LabName> {
+    Root::from_environment().labs().unwrap_or_default()
+}
+
 /// The folder of all labs.
 #[derive(Clone, Debug)]
 pub(crate) struct Root(PathBuf);

@@ -9,6 +9,7 @@ mod case_file;
 mod cluster;
 mod confirm;
 mod interrupted;
+mod names;
 mod output;
 mod parse;
 #[cfg(test)]
@@ -74,6 +75,9 @@ enum Verb {
     /// Take back what `tune` has changed
     #[command(after_help = "Example:\n  hawser undo --all")]
     Undo(verbs::changes::UndoArgs),
+    /// What a word of the command line can become; the shells ask it
+    #[command(hide = true)]
+    Complete(verbs::complete::Args),
     /// Manual pages, shell completions and the resource agent, for whoever makes packages
     #[command(hide = true)]
     Generate(verbs::generate::Args),
@@ -155,6 +159,7 @@ fn main() -> ExitCode {
         Verb::Check(args) => verbs::check::run(args),
         Verb::Clients(args) => verbs::clients::run(&args),
         Verb::Compare(args) => verbs::compare::run(args),
+        Verb::Complete(args) => Ok(verbs::complete::run(args, Cli::command())),
         Verb::Copy(args) => verbs::copy::run(args),
         Verb::Demo(args) => verbs::demo::run(args),
         Verb::Drill(args) => verbs::drill::run(&args),

@@ -1,4 +1,4 @@
-//! `hawser generate`: every verb of the help has a manual page, and the completions are what their shells read.
+//! `hawser generate`: every verb of the help has a manual page, and the completions ask hawser.
 
 mod support;
 
@@ -16,7 +16,7 @@ fn run(args: &[&str]) -> Ran {
 }
 
 #[test]
-fn every_verb_has_a_page_and_a_completion() {
+fn every_verb_has_a_page() {
     let folder = tempfile::tempdir().expect("a folder");
     let to = folder.path().display().to_string();
     let ran = run(&["generate", &to]);
@@ -24,7 +24,6 @@ fn every_verb_has_a_page_and_a_completion() {
     let read = |name: &str| {
         fs::read_to_string(folder.path().join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
     };
-    let bash = read("completions/hawser");
     let help = run(&["--help"]).stdout;
     let commands = help
         .split("Commands:")
@@ -44,7 +43,6 @@ fn every_verb_has_a_page_and_a_completion() {
             page.contains(&format!("hawser {verb}")) || page.contains(&format!("hawser\\-{verb}")),
             "{verb}"
         );
-        assert!(bash.contains(verb), "{verb}");
     }
     // A verb that the help does not show has no page.
     assert!(!folder.path().join("man1/hawser-agent.1").exists());
@@ -53,11 +51,7 @@ fn every_verb_has_a_page_and_a_completion() {
         agent.contains("exec '/usr/bin/hawser' exports ocf \"$@\""),
         "{agent}"
     );
-    let script = folder.path().join("completions/hawser");
-    let checked = Command::new("bash")
-        .arg("-n")
-        .arg(script)
-        .status()
-        .expect("bash");
-    assert!(checked.success());
+    for script in ["hawser", "_hawser", "hawser.fish"] {
+        assert!(read(&format!("completions/{script}")).contains("command hawser complete"));
+    }
 }

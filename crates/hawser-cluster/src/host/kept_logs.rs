@@ -142,6 +142,12 @@ pub(super) fn list() -> Result<Vec<KeptName>, FileError> {
     list_in(Path::new(FOLDER))
 }
 
+/// The names of the incidents that are kept of this head itself, newest first; none where they cannot be read.
+pub fn kept_incidents() -> Vec<String> {
+    let kept = list().unwrap_or_default().into_iter();
+    kept.map(|kept| kept.id).collect()
+}
+
 /// What is kept of this head itself of that incident.
 ///
 /// # Errors

@@ -34,7 +34,7 @@ use crate::units;
 
 pub use device::DeviceWish;
 pub use inventory::Inventory;
-pub use kept_logs::{HeadsReadings, KeptLogs, KeptName};
+pub use kept_logs::{HeadsReadings, KeptLogs, KeptName, kept_incidents};
 pub use offers::{EXPORTS, OffersFile, SAVECONFIGS, TARGETS_CONF};
 pub use questions::Machine;
 pub use view::{HeadView, ViewQuestion};

@@ -27,7 +27,7 @@ pub use connect::{beside_switches, here, random};
 pub use target::{Known, Reached, Target, none_reached, why_not};
 pub use told::set_verbosity;
 use which::by_ssh;
-pub use which::{OneHost, Running, Which};
+pub use which::{DEFAULT_FILE, OneHost, Running, Which};
 
 /// How long a node may take to let itself be connected, and then to log in, while somebody waits.
 const CONNECT: Duration = Duration::from_secs(2);

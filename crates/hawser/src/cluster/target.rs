@@ -17,6 +17,7 @@ use miette::bail;
 use super::Cluster;
 use super::which::{DEFAULT_FILE, file_or_default, open_lab};
 use crate::bad_file::{Source, Wrong};
+use crate::names;
 
 /// A node that is on answers a connection within so long.
 const SOON: Duration = Duration::from_secs(3);
@@ -28,7 +29,7 @@ pub struct Target {
     #[arg(help_heading = "Which cluster", short, long, value_name = "FILE")]
     pub file: Option<PathBuf>,
     /// The nodes are those of this lab, made by `hawser lab up --cluster`
-    #[arg(help_heading = "Which cluster", long, value_name = "NAME")]
+    #[arg(help_heading = "Which cluster", long, value_name = "NAME", add = names::labs())]
     pub lab: Option<String>,
     /// An ssh configuration file instead of your own (`ssh -F`)
     #[arg(help_heading = "Which cluster", long, value_name = "FILE")]

@@ -12,10 +12,11 @@ use miette::bail;
 
 use super::Cluster;
 use crate::bad_file::Source;
+use crate::names;
 use crate::waiting::aloud;
 
 /// The file that is used when no cluster is named.
-pub(super) const DEFAULT_FILE: &str = "hawser.toml";
+pub const DEFAULT_FILE: &str = "hawser.toml";
 
 /// How a cluster is named on the command line.
 #[derive(clap::Args)]
@@ -41,11 +42,12 @@ pub struct Running {
         help_heading = "Which cluster",
         long = "host",
         value_name = "DESTINATION",
-        conflicts_with = "lab"
+        conflicts_with = "lab",
+        add = names::nodes()
     )]
     hosts: Vec<String>,
     /// A lab that `hawser lab up` made
-    #[arg(help_heading = "Which cluster", long, value_name = "NAME")]
+    #[arg(help_heading = "Which cluster", long, value_name = "NAME", add = names::labs())]
     lab: Option<String>,
     /// An ssh configuration file instead of your own (`ssh -F`)
     #[arg(help_heading = "Which cluster", long, value_name = "FILE")]
@@ -184,14 +186,15 @@ pub(super) fn by_ssh(option: &str, destination: &str) -> miette::Result<(HostNam
 #[derive(clap::Args)]
 pub struct OneHost {
     /// Ask this host by ssh, such as root@head1, or this node of --lab [default: this machine]
-    #[arg(help_heading = "Which host", long, value_name = "DESTINATION")]
+    #[arg(help_heading = "Which host", long, value_name = "DESTINATION", add = names::nodes())]
     host: Option<String>,
     /// The host is a node of this lab
     #[arg(
         help_heading = "Which host",
         long,
         value_name = "NAME",
-        requires = "host"
+        requires = "host",
+        add = names::labs()
     )]
     lab: Option<String>,
     /// An ssh configuration file instead of your own (`ssh -F`)

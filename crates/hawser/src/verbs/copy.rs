@@ -28,14 +28,14 @@ use progress::Display;
 #[derive(clap::Args)]
 pub struct Args {
     /// What to copy: PATH here or HOST:PATH; `memory:SIZE` makes bytes instead of reading them
-    #[arg(value_name = "SRC")]
+    #[arg(value_name = "SRC", value_hint = clap::ValueHint::AnyPath)]
     source: String,
     /// Where to: HOST:PATH (a file, a directory, a block device) or PATH here; HOST:nowhere
     /// discards the data, to measure without a disk
-    #[arg(value_name = "DST")]
+    #[arg(value_name = "DST", value_hint = clap::ValueHint::AnyPath)]
     destination: String,
     /// The hosts are nodes of this lab
-    #[arg(long, value_name = "NAME", conflicts_with = "file")]
+    #[arg(long, value_name = "NAME", conflicts_with = "file", add = crate::names::labs())]
     lab: Option<String>,
     /// The hosts are nodes of this cluster file; without it they are ssh destinations
     #[arg(short, long, value_name = "FILE")]

@@ -20,7 +20,7 @@ pub struct Args {
     /// A case file that `hawser check`, `tune`, `compare`, `ladder`, `copy` or `drill` wrote; or the code of a cause, such as
     /// receive-buffer-too-small; or a text that somebody pasted, - for standard input: `netstat -su`, /proc/net/snmp,
     /// `ip -s link`, `ethtool -S`, `corosync-cmapctl -m stats`; or what `hawser incident show --json` printed
-    #[arg(value_name = "CASE|CODE|TEXT", required_unless_present_any = ["list", "logs"])]
+    #[arg(value_name = "CASE|CODE|TEXT", required_unless_present_any = ["list", "logs"], add = crate::names::codes())]
     case: Option<PathBuf>,
     /// Say from logs alone why services were away: a folder or an archive with corosync.log and pacemaker.log of each head,
     /// such as a crm_report or a sosreport

@@ -76,6 +76,7 @@ enum Action {
 #[derive(clap::Args)]
 struct Pool {
     /// The pool
+    #[arg(add = crate::names::pools())]
     pool: String,
     #[command(flatten)]
     at: OneHost,

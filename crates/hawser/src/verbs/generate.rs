@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Command;
-use clap_complete::Shell;
 use hawser_cluster::exports::ocf;
 use hawser_cluster::hooks;
 use miette::{IntoDiagnostic, WrapErr};
 
+use super::complete::SCRIPTS;
 use crate::output::say;
 
 /// Arguments of `hawser generate`.
@@ -30,14 +30,8 @@ pub fn run(args: &Args, mut command: Command) -> miette::Result<ExitCode> {
     let count = page(&command, "hawser", &pages)?;
     let completions = args.folder.join("completions");
     make(&completions)?;
-    for (shell, name) in [
-        (Shell::Bash, "hawser"),
-        (Shell::Zsh, "_hawser"),
-        (Shell::Fish, "hawser.fish"),
-    ] {
-        let mut text = Vec::new();
-        clap_complete::generate(shell, &mut command, "hawser", &mut text);
-        write(&completions.join(name), &text)?;
+    for (name, script) in SCRIPTS {
+        write(&completions.join(name), script.as_bytes())?;
     }
     for (file, agent, words) in [
         ("exports-agent", ocf::AGENT, ocf::WORDS),

@@ -27,7 +27,11 @@ const LARGEST: u64 = 16 << 20;
 pub struct Args {
     /// What to read: ha.cf, authkeys, haresources, corosync.conf, a CIB, `crm configure show`, stmf-ha.conf, `stmfadm
     /// list-lu -v`, `zfs get`, saveconfig.json, targets.conf, /etc/exports. KIND:FILE says what a file is
-    #[arg(value_name = "[KIND:]FILE", required_unless_present_any = ["hosts", "lab"])]
+    #[arg(
+        value_name = "[KIND:]FILE",
+        required_unless_present_any = ["hosts", "lab"],
+        value_hint = clap::ValueHint::FilePath
+    )]
     files: Vec<String>,
     #[command(flatten)]
     running: Running,

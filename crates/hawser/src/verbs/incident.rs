@@ -35,7 +35,7 @@ enum What {
     /// One incident: what began it, and where each second of its outages went
     Show {
         /// Its name in the list, or `last`
-        #[arg(value_name = "ID|last")]
+        #[arg(value_name = "ID|last", add = crate::names::incidents())]
         id: String,
         #[command(flatten)]
         of: Of,
@@ -43,7 +43,7 @@ enum What {
     /// One incident as one self-contained page: the account, and the lines of the logs that prove it
     Report {
         /// Its name in the list, or `last`
-        #[arg(value_name = "ID|last")]
+        #[arg(value_name = "ID|last", add = crate::names::incidents())]
         id: String,
         /// Where to write the page [default: incident-ID.html in this folder]
         #[arg(short, long, value_name = "FILE", value_parser = parse::output)]

@@ -27,13 +27,13 @@ pub struct Args {
     #[command(flatten)]
     which: Which,
     /// The host that reads and sends [default: the first]
-    #[arg(long, value_name = "NODE")]
+    #[arg(long, value_name = "NODE", add = crate::names::nodes())]
     from: Option<String>,
     /// The host that receives and writes [default: the first other one]
-    #[arg(long, value_name = "NODE")]
+    #[arg(long, value_name = "NODE", add = crate::names::nodes())]
     to: Option<String>,
     /// The link [default: the first that both are on]
-    #[arg(long, value_name = "LINK")]
+    #[arg(long, value_name = "LINK", add = crate::names::links())]
     link: Option<String>,
     /// A file or block device to read [default: memory, through the page cache]
     #[arg(long, value_name = "PATH")]

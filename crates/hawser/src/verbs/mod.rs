@@ -7,6 +7,7 @@ pub mod changes;
 pub mod check;
 pub mod clients;
 pub mod compare;
+pub mod complete;
 pub mod copy;
 pub mod demo;
 pub mod drill;

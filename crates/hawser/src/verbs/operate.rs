@@ -10,6 +10,7 @@ use miette::{IntoDiagnostic, WrapErr};
 
 use crate::cluster::Target;
 use crate::interrupted;
+use crate::names;
 use crate::output::{complain, print, say};
 use crate::waiting::aloud;
 
@@ -21,6 +22,7 @@ pub struct NodeArgs {
     #[command(flatten)]
     how: How,
     /// The node
+    #[arg(add = names::nodes())]
     node: String,
 }
 
@@ -32,8 +34,10 @@ pub struct MoveArgs {
     #[command(flatten)]
     how: How,
     /// The pool
+    #[arg(add = names::pools())]
     pool: String,
     /// The node it is sent to
+    #[arg(add = names::nodes())]
     node: String,
 }
 

@@ -16,12 +16,12 @@ use crate::output;
 #[derive(clap::Args)]
 pub struct Args {
     /// The scenario (`--list` shows all); several are run one after the other
-    #[arg(value_name = "SCENARIO")]
+    #[arg(value_name = "SCENARIO", add = crate::names::scenarios())]
     names: Vec<String>,
     #[command(flatten)]
     pub target: Target,
     /// The pool that is written to. What its first volume held is overwritten [default: the first]
-    #[arg(long)]
+    #[arg(long, add = crate::names::pools())]
     pub pool: Option<String>,
     /// Show the scenarios there are
     #[arg(long, conflicts_with_all = ["names", "all", "random", "dry_run"])]

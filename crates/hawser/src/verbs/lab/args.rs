@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Subcommand, ValueEnum};
 use hawser_lab::{LabError, LabName};
 
+use crate::names;
+
 use super::impair::{ClearArgs, ImpairArgs};
 
 /// Arguments of `hawser lab`.
@@ -22,7 +24,8 @@ pub(super) struct Name {
         long = "lab",
         alias = "name",
         value_name = "NAME",
-        default_value = "default"
+        default_value = "default",
+        add = names::labs()
     )]
     text: String,
 }
@@ -160,6 +163,7 @@ pub(super) enum Action {
         #[command(flatten)]
         name: Name,
         /// The node
+        #[arg(add = names::nodes())]
         node: String,
         /// The command and its arguments
         #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
@@ -170,6 +174,7 @@ pub(super) enum Action {
         #[command(flatten)]
         name: Name,
         /// The node
+        #[arg(add = names::nodes())]
         node: String,
     },
     /// What a node's first process and, of a machine, its kernel have said
@@ -177,6 +182,7 @@ pub(super) enum Action {
         #[command(flatten)]
         name: Name,
         /// The node
+        #[arg(add = names::nodes())]
         node: String,
         /// Go on as it says more, until Ctrl-C
         #[arg(short, long)]
@@ -192,6 +198,7 @@ pub(super) enum Action {
         #[command(flatten)]
         name: Name,
         /// NODE/LINK or SWITCH
+        #[arg(add = names::places())]
         place: String,
     },
     /// Put a cable back, or a switch's plug
@@ -199,6 +206,7 @@ pub(super) enum Action {
         #[command(flatten)]
         name: Name,
         /// NODE/LINK or SWITCH
+        #[arg(add = names::places())]
         place: String,
     },
     /// Switch a node on or off, or cut its power
@@ -208,6 +216,7 @@ pub(super) enum Action {
         /// What to do
         how: Power,
         /// The node
+        #[arg(add = names::nodes())]
         node: String,
     },
     /// Plant a fault: on a port, in a node, in a switch, or in machine-wide settings

@@ -38,7 +38,7 @@ pub(super) enum Kind {
 #[derive(clap::Args)]
 pub(super) struct ImpairArgs {
     /// NODE/LINK, NODE or SWITCH
-    #[arg(required_unless_present = "machine", conflicts_with = "machine")]
+    #[arg(required_unless_present = "machine", conflicts_with = "machine", add = crate::names::places())]
     place: Option<String>,
 
     /// On which direction of the port
@@ -271,6 +271,7 @@ fn nothing(place: &str, options: &str) -> LabError {
 #[group(required = true, multiple = false)]
 pub(super) struct ClearArgs {
     /// NODE/LINK (both directions), NODE or SWITCH
+    #[arg(add = crate::names::places())]
     place: Option<String>,
     /// Put machine-wide settings back
     #[arg(long)]

@@ -66,7 +66,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "once")]
     web_config: Option<PathBuf>,
     /// Watch the head that this machine is, by its name in the cluster file [default: the one with its host name]
-    #[arg(long, value_name = "NAME", conflicts_with = "once")]
+    #[arg(long, value_name = "NAME", conflicts_with = "once", add = crate::names::nodes())]
     node: Option<String>,
     /// Watch all heads from here, although this machine is one of them
     #[arg(long, conflicts_with_all = ["once", "node"])]

@@ -7,6 +7,7 @@
 
 pub mod check;
 mod client;
+pub mod command_line;
 pub mod history;
 pub mod job;
 pub mod load;

@@ -8,117 +8,22 @@ mod iscsi;
 
 use std::fs;
 use std::io::{Read, Write};
-use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
 
-use clap::{Parser, Subcommand};
+use clap::Parser as _;
+use hawser_client::Client;
 use hawser_client::check::{Rules, Verdict, check};
+use hawser_client::command_line::{Cli, ReadArgs, RunArgs, Verb};
 use hawser_client::history::{self, Log};
 use hawser_client::job::{Destination, Job};
-use hawser_client::load::Load;
 use hawser_client::series::felt;
 use hawser_client::target::{Chap, Target};
 use hawser_client::volume::Volume;
-use hawser_client::{Client, INITIATOR};
 use hawser_host::{sent_copy, server};
 
 use iscsi::{Paths, reader};
-
-/// Writes to a volume, knows what it wrote, and checks that it is there.
-#[derive(Parser)]
-#[command(version)]
-struct Cli {
-    #[command(subcommand)]
-    verb: Verb,
-}
-
-#[derive(Subcommand)]
-enum Verb {
-    /// Write until stdin ends, or for a time; then read everything back. What the volume
-    /// held is overwritten
-    Run(RunArgs),
-    /// Do the same for a coordinator, which asks on standard input; end with it. `hawser drill` starts this
-    Agent,
-    /// Read in order and say how fast: a line each 50 ms, its nanoseconds and its bytes. Nothing is
-    /// written
-    Read(ReadArgs),
-    /// Judge a history
-    Check {
-        /// The history
-        history: PathBuf,
-        /// A head died: what its write cache held and nobody had flushed may be gone
-        #[arg(long)]
-        cache_may_be_lost: bool,
-    },
-}
-
-#[derive(clap::Args)]
-struct RunArgs {
-    /// Where the history goes
-    #[arg(long, value_name = "FILE")]
-    history: PathBuf,
-    /// An address of the target, ADDRESS:PORT; name each of them
-    #[arg(
-        long = "portal",
-        value_name = "ADDRESS:PORT",
-        required_unless_present = "device"
-    )]
-    portals: Vec<SocketAddr>,
-    /// The target's name
-    #[arg(
-        long,
-        value_name = "IQN",
-        required_unless_present = "device",
-        default_value = ""
-    )]
-    target: String,
-    /// The unit
-    #[arg(long, default_value_t = 1)]
-    lun: u16,
-    /// The name of this initiator, for the target's lists of who may log in
-    #[arg(long, value_name = "IQN", default_value = INITIATOR)]
-    initiator: String,
-    /// Log in by CHAP as this user; the secret is the first line of standard input
-    #[arg(long, value_name = "USER")]
-    chap_user: Option<String>,
-    /// A file or block device instead: of this kernel's initiator, or on NFS
-    #[arg(long, value_name = "PATH", conflicts_with = "portals")]
-    device: Option<PathBuf>,
-    #[command(flatten)]
-    load: Load,
-    /// Stop by itself after so long
-    #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
-    time: Option<Duration>,
-    /// How long to wait for the volume at the end
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = humantime::parse_duration)]
-    patience: Duration,
-}
-
-#[derive(clap::Args)]
-struct ReadArgs {
-    /// An address of the target
-    #[arg(long, value_name = "ADDRESS:PORT")]
-    portal: SocketAddr,
-    /// The target's name
-    #[arg(long, value_name = "IQN")]
-    target: String,
-    /// The unit
-    #[arg(long, default_value_t = 1)]
-    lun: u16,
-    /// The name of this initiator
-    #[arg(long, value_name = "IQN", default_value = INITIATOR)]
-    initiator: String,
-    /// Requests of 128 KiB in flight
-    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1024))]
-    depth: u32,
-    /// For so long
-    #[arg(long = "for", value_name = "TIME", default_value = "5s", value_parser = humantime::parse_duration)]
-    time: Duration,
-}
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().verb {

@@ -1,4 +1,4 @@
-//! `hawser generate`: every verb of the help has a manual page, and the completions ask hawser.
+//! `hawser generate`: every verb of the help has a manual page, the client's too, and the completions ask hawser.
 
 mod support;
 
@@ -54,4 +54,8 @@ fn every_verb_has_a_page() {
     for script in ["hawser", "_hawser", "hawser.fish"] {
         assert!(read(&format!("completions/{script}")).contains("command hawser complete"));
     }
+    // The client has pages of its own, in a package of its own.
+    let client = read("client/man1/hawser-client.1");
+    assert!(client.contains("knows what it wrote"), "{client}");
+    assert!(read("client/man1/hawser-client-run.1").contains("\\-\\-history"));
 }

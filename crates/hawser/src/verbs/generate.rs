@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Command;
+use clap::{Command, CommandFactory as _};
 use hawser_cluster::exports::ocf;
 use hawser_cluster::hooks;
 use miette::{IntoDiagnostic, WrapErr};
@@ -15,7 +15,7 @@ use crate::output::say;
 /// Arguments of `hawser generate`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Where to: man1/, completions/ with one file for each shell, exports-agent and hooks-agent
+    /// Where to: man1/, client/man1/ (of hawser-client), completions/ with one file for each shell, exports-agent and hooks-agent
     folder: PathBuf,
     /// Where the package puts hawser
     #[arg(long, value_name = "PATH", default_value = "/usr/bin/hawser")]
@@ -27,7 +27,10 @@ pub fn run(args: &Args, mut command: Command) -> miette::Result<ExitCode> {
     // So that each verb knows its whole name, and options that all verbs have.
     command.build();
     let pages = args.folder.join("man1");
-    let count = page(&command, "hawser", &pages)?;
+    let mut client = hawser_client::command_line::Cli::command();
+    client.build();
+    let of_client = args.folder.join("client/man1");
+    let count = page(&command, "hawser", &pages)? + page(&client, "hawser-client", &of_client)?;
     let completions = args.folder.join("completions");
     make(&completions)?;
     for (name, script) in SCRIPTS {

@@ -19,7 +19,7 @@ hawser: ## target/release/hawser alone
 	@$(STATIC) $(CARGO) rustc --target-dir target --release --locked --target $(HOST) -p hawser --bin hawser -- $(PACKED)
 	@install -D target/$(HOST)/release/hawser target/release/hawser
 
-packages: build ## target/packages: hawser, hawser-client and hawser-exports-agent as .deb and .rpm, with man pages and completions
+packages: build ## target/packages: hawser, hawser-watch, hawser-client and hawser-exports-agent as .deb and .rpm, with man pages and completions
 	@packaging/packages
 
 docs: ## target/docs/site: the documentation and the page of each cause as a site that can be searched; every link checked

@@ -4,15 +4,17 @@ CARGO  = $$(packaging/find-cargo)
 # The binary is copied to nodes: it must not depend on the libraries found there. With --target,
 # the flags do not reach build scripts and procedural macros, which cannot be static.
 HOST   = $$($(CARGO) -vV | sed -n 's/^host: //p')
+# Where it was built, and by whom, is in no program: two builds are the same (`make reproducible`).
+NOWHERE = --remap-path-prefix=$(CURDIR)=/hawser --remap-path-prefix=$${CARGO_HOME:-$$HOME/.cargo}=/cargo
 # OPENSSL_STATIC: pkg-config then also names what libcrypto.a itself needs (Debian 13's: zlib, zstd).
-STATIC = OPENSSL_STATIC=1 RUSTFLAGS="-C target-feature=+crt-static"
+STATIC = OPENSSL_STATIC=1 RUSTFLAGS="-C target-feature=+crt-static $(NOWHERE)"
 # Its addresses are fixed up at each start; packed they are 17 KiB to read instead of 1.7 MiB (binutils 2.38, glibc 2.36).
 PACKED = -C link-arg=-Wl,-z,pack-relative-relocs
 
-.PHONY: build hawser packages docs demo test test-all test-unit test-labs test-machines expected lint bench setup clean
+.PHONY: build hawser packages reproducible docs demo test test-all test-unit test-labs test-machines expected lint bench setup clean
 
 build: hawser ## target/release/hawser, self-contained, and target/release/hawser-client, which needs libiscsi
-	@$(CARGO) build --target-dir target --release --locked --bin hawser-client
+	@RUSTFLAGS="$(NOWHERE)" $(CARGO) build --target-dir target --release --locked --bin hawser-client
 
 hawser: ## target/release/hawser alone
 	@packaging/setup build
@@ -21,6 +23,10 @@ hawser: ## target/release/hawser alone
 
 packages: build ## target/packages: hawser, hawser-watch, hawser-client and hawser-exports-agent as .deb and .rpm, with man pages and completions
 	@packaging/packages
+
+reproducible: ## the packages twice, in two folders, as two users of cargo: that they are the same, byte for byte; half an hour and more
+	@packaging/setup build
+	@packaging/reproducible
 
 docs: ## target/docs/site: the documentation and the page of each cause as a site that can be searched; every link checked
 	@packaging/setup build docs

@@ -29,7 +29,7 @@ reproducible: ## the packages twice, in two folders, as two users of cargo: that
 	@packaging/reproducible
 
 docs: ## target/docs/site: the documentation and the page of each cause as a site that can be searched; every link checked
-	@packaging/setup build docs
+	@packaging/setup build
 	@packaging/docs-site/make target/docs
 
 demo: build ## the main job: a lab, a planted fault, the account, the cause

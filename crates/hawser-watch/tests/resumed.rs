@@ -123,6 +123,7 @@ fn an_alarm_whose_source_has_not_been_read_yet_has_not_ended() {
         code: "head-away".into(),
         severity: Severity::Warning,
         place: Place::on(&"head2".into()),
+        parts: Vec::new(),
         since: Some(7),
         times: 1,
         text: "head2 is not a member".into(),

@@ -94,6 +94,7 @@ mod tests {
             code: code.to_owned(),
             severity: Severity::Error,
             place: Place::on(&"head1".into()),
+            parts: Vec::new(),
             since: Some(30),
             times: 2,
             text: "ring1 of head1 is up but has no carrier".into(),

@@ -29,6 +29,9 @@ pub struct Names {
     pub links: BTreeMap<u8, LinkName>,
 }
 
+/// A link: its two ends, and Corosync's number of it.
+type Link = ([String; 2], u8);
+
 /// A time in which a link was down, as both ends saw it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Down {
@@ -46,7 +49,7 @@ pub(super) struct Down {
 /// All times in which a link was down and nobody was lost, in the order of time.
 pub(super) fn downs(heads: &Heads, names: &Names) -> Vec<Down> {
     let numbers = heads.numbers(names);
-    let mut seen: BTreeMap<([String; 2], u8), Vec<(HostName, Span)>> = BTreeMap::new();
+    let mut seen: BTreeMap<Link, Vec<(HostName, Span)>> = BTreeMap::new();
     for (own, spans) in heads.spans() {
         for span in spans {
             let named = numbers.get(&span.node).filter(|name| **name != own);

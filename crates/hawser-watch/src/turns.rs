@@ -51,13 +51,13 @@ impl Turns {
     }
 
     /// Takes what began and ended here; gives what this watch is to tell now.
-    pub fn take(&mut self, now: Duration, changes: &[Change], seen: &Seen) -> Vec<Change> {
+    pub fn take(&mut self, now: Duration, changes: Vec<Change>, seen: &Seen) -> Vec<Change> {
         let mut told = Vec::new();
         for change in changes {
             match change {
                 Change::Began(alarm) => {
                     self.left_to_others.remove(&alarm.key());
-                    self.waiting.insert(alarm.key(), (now, alarm.clone()));
+                    self.waiting.insert(alarm.key(), (now, alarm));
                 }
                 Change::Ended(alarm) => {
                     let waited = self.waiting.remove(&alarm.key());
@@ -65,7 +65,7 @@ impl Turns {
                     // Who told of its beginning tells of its end, if somebody is there who can.
                     let left = self.left_to_others.remove(&alarm.key());
                     if !left || seen.earlier.is_none() {
-                        told.push(change.clone());
+                        told.push(Change::Ended(alarm));
                     }
                 }
             }
@@ -125,22 +125,22 @@ mod tests {
         let mut turns = Turns::default();
         let (began, ended) = (Change::Began(alarm("a")), Change::Ended(alarm("a")));
         let alone = Seen::default();
-        assert_eq!(turns.take(at(0), &[began.clone()], &alone), [began]);
-        assert_eq!(turns.take(at(9), &[ended.clone()], &alone), [ended]);
+        assert_eq!(turns.take(at(0), vec![began.clone()], &alone), vec![began]);
+        assert_eq!(turns.take(at(9), vec![ended.clone()], &alone), vec![ended]);
     }
 
     #[test]
     fn what_an_earlier_head_sees_too_it_tells_with_its_end() {
         let mut turns = Turns::default();
         let (began, ended) = (Change::Began(alarm("a")), Change::Ended(alarm("a")));
-        assert_eq!(turns.take(at(0), &[began.clone()], &seen(&[])), []);
-        assert_eq!(turns.take(at(2), &[], &seen(&["a"])), []);
-        assert_eq!(turns.take(at(60), &[ended.clone()], &seen(&[])), []);
+        assert_eq!(turns.take(at(0), vec![began.clone()], &seen(&[])), []);
+        assert_eq!(turns.take(at(2), vec![], &seen(&["a"])), []);
+        assert_eq!(turns.take(at(60), vec![ended.clone()], &seen(&[])), []);
         // Had that head died meanwhile, nobody else would tell of the end.
-        turns.take(at(70), &[began], &seen(&["a"]));
+        turns.take(at(70), vec![began], &seen(&["a"]));
         assert_eq!(
-            turns.take(at(80), &[ended.clone()], &Seen::default()),
-            [ended]
+            turns.take(at(80), vec![ended.clone()], &Seen::default()),
+            vec![ended]
         );
     }
 
@@ -148,38 +148,41 @@ mod tests {
     fn what_the_earlier_head_does_not_see_is_told_a_moment_later() {
         let mut turns = Turns::default();
         let (began, ended) = (Change::Began(alarm("a")), Change::Ended(alarm("a")));
-        assert_eq!(turns.take(at(0), &[began.clone()], &seen(&["b"])), []);
-        assert_eq!(turns.take(at(5), &[], &seen(&["b"])), []);
-        assert_eq!(turns.take(at(6), &[], &seen(&["b"])), [began.clone()]);
+        assert_eq!(turns.take(at(0), vec![began.clone()], &seen(&["b"])), []);
+        assert_eq!(turns.take(at(5), vec![], &seen(&["b"])), []);
         assert_eq!(
-            turns.take(at(9), &[ended.clone()], &seen(&[])),
-            [ended.clone()]
+            turns.take(at(6), vec![], &seen(&["b"])),
+            vec![began.clone()]
+        );
+        assert_eq!(
+            turns.take(at(9), vec![ended.clone()], &seen(&[])),
+            vec![ended.clone()]
         );
         // One that was over before is told as a whole; and an earlier head that is lost is not waited for.
-        turns.take(at(20), &[began.clone()], &seen(&[]));
+        turns.take(at(20), vec![began.clone()], &seen(&[]));
         assert_eq!(
-            turns.take(at(22), &[ended.clone()], &seen(&[])),
-            [began.clone(), ended]
+            turns.take(at(22), vec![ended.clone()], &seen(&[])),
+            vec![began.clone(), ended]
         );
-        turns.take(at(30), &[began.clone()], &seen(&[]));
-        assert_eq!(turns.take(at(31), &[], &Seen::default()), [began]);
+        turns.take(at(30), vec![began.clone()], &seen(&[]));
+        assert_eq!(turns.take(at(31), vec![], &Seen::default()), vec![began]);
     }
 
     #[test]
     fn a_watch_that_starts_again_knows_what_it_left_to_others() {
         let mut before = Turns::default();
         let (began, ended) = (Change::Began(alarm("a")), Change::Ended(alarm("a")));
-        before.take(at(0), &[began], &seen(&[]));
+        before.take(at(0), vec![began], &seen(&[]));
         let mut untold = Waiting::default();
         before.untold(&mut untold);
         assert!(untold.began.contains_key(&alarm("a").key()));
-        before.take(at(2), &[], &seen(&["a"]));
+        before.take(at(2), vec![], &seen(&["a"]));
         let mut turns = Turns::default();
         turns.resume(before.left().clone());
-        assert_eq!(turns.take(at(9), &[ended.clone()], &seen(&[])), []);
+        assert_eq!(turns.take(at(9), vec![ended.clone()], &seen(&[])), []);
         turns.resume(before.left().clone());
         let alone = Seen::default();
-        assert_eq!(turns.take(at(9), &[ended.clone()], &alone), [ended]);
+        assert_eq!(turns.take(at(9), vec![ended.clone()], &alone), vec![ended]);
     }
 
     #[test]
@@ -190,11 +193,11 @@ mod tests {
             ..seen(&["b"])
         };
         assert_eq!(
-            turns.take(at(0), &[Change::Began(alarm("a"))], &absorbed),
+            turns.take(at(0), vec![Change::Began(alarm("a"))], &absorbed),
             []
         );
         assert_eq!(
-            turns.take(at(10), &[Change::Ended(alarm("a"))], &absorbed),
+            turns.take(at(10), vec![Change::Ended(alarm("a"))], &absorbed),
             []
         );
     }

@@ -43,8 +43,8 @@ const DAD_FAILED: u8 = 0x08;
 
 /// The interfaces of the calling thread's network namespace, and what they have carried: the kernel tells both in one answer.
 /// What has no moment has no counts.
-pub(super) fn read() -> Result<(BTreeMap<InterfaceName, Interface>, Option<PortTraffic>), KernelError>
-{
+pub(super) fn read()
+-> Result<(BTreeMap<InterfaceName, Interface>, Option<PortTraffic>), KernelError> {
     let at = clock_gettime(ClockId::CLOCK_MONOTONIC).ok();
     let at = at.and_then(|at| u64::try_from(Duration::from(at).as_nanos()).ok());
     let mut netlink = Netlink::open(SockProtocol::NetlinkRoute)?;

@@ -236,7 +236,12 @@ mod tests {
             let state = if n < stopped { "offline" } else { "running" };
             let address = format!("2:0:{n}:0");
             let state = state.to_owned();
-            (format!("sd{n:03}"), DiskFacts { state, address })
+            let disk = DiskFacts {
+                state,
+                address,
+                ..DiskFacts::default()
+            };
+            (format!("sd{n:03}"), disk)
         };
         StorageFacts {
             disks: (0..100).map(disk).collect(),
@@ -297,7 +302,7 @@ mod tests {
                 state: "DEGRADED".into(),
                 scan: Some(scan.to_owned()),
                 troubled: vec![device],
-                errors: None,
+                ..ZpoolFacts::default()
             };
             NotedZpool::of("vmpool01", &pool)
         };

@@ -37,6 +37,7 @@ fn storage() -> StorageFacts {
     let disk = |state: &str, address: &str| DiskFacts {
         state: state.to_owned(),
         address: address.to_owned(),
+        ..DiskFacts::default()
     };
     let device = |name: &str, paths: [(&str, PathFacts); 2]| MultipathFacts {
         name: name.to_owned(),

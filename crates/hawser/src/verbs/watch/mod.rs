@@ -228,9 +228,8 @@ impl Voice {
             output::print(&(render::watch::change(change) + "\n"));
         }
         if let Some(teller) = &self.teller {
-            let told = self
-                .turns
-                .take(self.clock.now(), changes, &self.board.seen());
+            let at = self.clock.now();
+            let told = self.turns.take(at, changes.to_vec(), &self.board.seen());
             for change in told {
                 teller.tell(&change, message(&change, &self.whose, now()));
             }

@@ -133,8 +133,15 @@ fn watches(file: &ClusterFile, facts: &StatusFacts, found: &mut Findings) {
 }
 
 fn clocks(facts: &StatusFacts, found: &mut Findings) {
-    let earliest = facts.clocks.iter().min_by_key(|(_, ahead)| ahead.most_us);
-    let latest = facts.clocks.iter().max_by_key(|(_, ahead)| ahead.least_us);
+    // One that was stepped while its head was asked is ahead by nothing that is known.
+    let known = || {
+        facts
+            .clocks
+            .iter()
+            .filter(|(_, it)| it.least_us <= it.most_us)
+    };
+    let earliest = known().min_by_key(|(_, ahead)| ahead.most_us);
+    let latest = known().max_by_key(|(_, ahead)| ahead.least_us);
     let (Some((behind, first)), Some((before, last))) = (earliest, latest) else {
         return;
     };

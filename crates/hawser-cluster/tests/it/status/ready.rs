@@ -276,6 +276,21 @@ fn a_slow_answer_does_not_set_clocks_apart() {
     assert!(now(&facts).redundant);
 }
 
+/// Else a head would be apart from itself.
+#[test]
+fn a_clock_that_is_stepped_while_its_head_is_asked_says_nothing() {
+    let golden = Golden::named("lab");
+    let stepped = Ahead {
+        least_us: 3_600_000_000,
+        most_us: 2_000,
+    };
+    let facts = StatusFacts {
+        clocks: [(name(1), stepped)].into(),
+        ..healthy(&golden)
+    };
+    assert!(now(&facts).redundant);
+}
+
 #[test]
 fn what_pacemaker_believes_is_held_against_what_is_offered() {
     let golden = Golden::named("lab");

@@ -6,8 +6,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hawser_account::incident::{Names, incidents};
+use hawser_cluster::live::{Said, Sign};
 use hawser_host::Clock;
 use hawser_host::sim::{Simulated, Wire};
+use hawser_model::finding::Severity;
 use hawser_model::output::live::{EndKnown, Light};
 use hawser_model::output::top::Answers;
 use hawser_model::output::watch::LinkState;
@@ -214,6 +216,40 @@ fn a_head_that_does_not_answer_is_shown_with_when_it_was_seen_and_holds_up_no_ot
     assert!(heads.looks > looks);
     let picture = heads.whole.lock().unwrap().picture();
     assert_eq!(picture.heads[1].answers, Answers::Yes);
+}
+
+#[test]
+fn an_incident_is_over_when_the_heads_that_are_left_have_no_more_news() {
+    // head1's link is cut at 70 s, of which its logs tell; head2 is lost while its own logs have news.
+    let mut heads = Heads::new(Whole::new(file()), &[(70, 1000)]);
+    heads.run(10);
+    heads.wire.lose("head2".into());
+    heads.run(64);
+    let running = |heads: &Heads| heads.whole.lock().unwrap().shown().running;
+    assert_eq!(running(&heads), None);
+    {
+        let mut whole = heads.whole.lock().unwrap();
+        let (now, time) = (
+            heads.clock().now(),
+            heads.clock().time_of_day().0 / 1_000_000,
+        );
+        let mut well = AllWell::default();
+        assert!(well.begin(false));
+        let (facts, mut judged) = well.ended().unwrap().unwrap();
+        judged.said.push(Said {
+            mark: Sign::HeadAway.on(&"head2".into()),
+            severity: Severity::Warning,
+            text: "head2 is away".into(),
+        });
+        whole.looked(now, time, Ok((facts, judged)));
+        whole.judge(now, time);
+    }
+    let words = running(&heads).map(|it| (it.trigger, it.since));
+    assert_eq!(words, Some(("head2 is away".into(), 74)));
+    heads.run(20);
+    assert!(running(&heads).is_some());
+    heads.run(40);
+    assert_eq!(running(&heads), None);
 }
 
 #[test]

@@ -283,7 +283,12 @@ impl Whole {
         if tried && (self.view.is_some() || !self.is_cluster) {
             self.begun_at.get_or_insert(time);
         }
-        let recorders = self.heads.values().map(|head| &head.recorder);
+        // What the logs of a head that is lost began to tell is told no further.
+        let answer = self
+            .heads
+            .values()
+            .filter(|head| head.answers == Answers::Yes);
+        let recorders = answer.map(|head| &head.recorder);
         let at = At {
             now,
             time,

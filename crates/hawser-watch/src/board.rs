@@ -132,7 +132,10 @@ impl Board {
     pub fn newest(&self) -> Option<Shown> {
         let posted = self.lock().posted.clone();
         let posted = posted.filter(|posted| self.0.clock.since(posted.at) < ALIVE);
-        posted.map(|posted| posted.shown.clone())
+        posted.map(|posted| Shown {
+            tells: posted.health.tells,
+            ..posted.shown.clone()
+        })
     }
 
     /// Whether pages are open.

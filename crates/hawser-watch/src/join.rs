@@ -66,7 +66,7 @@ pub fn joined(file: &ClusterFile, mine: &Shown, others: &BTreeMap<HostName, Othe
     all
 }
 
-/// What is told by the watches of the heads before this one in the file, and what of this one's is part of another alarm.
+/// What is told by the watches of the heads before this one in the file, and what of this one's is part of it.
 pub fn seen(
     file: &ClusterFile,
     own: &HostName,
@@ -75,22 +75,32 @@ pub fn seen(
 ) -> Seen {
     let before = file.nodes.iter().map(|node| node.name.get());
     let before = before.take_while(|name| *name != own);
-    let answering: Vec<&Shown> = before.filter_map(|name| others.get(name)?.now()).collect();
-    if answering.is_empty() {
-        return Seen::default();
+    let answering = before.filter_map(|name| others.get(name)?.now());
+    let telling: Vec<&Shown> = answering.filter(|shown| shown.tells).collect();
+    let own = mine.reading.alarms.clone();
+    if telling.is_empty() {
+        return Seen {
+            mine: own,
+            ..Seen::default()
+        };
     }
-    let all = answering.iter();
+    let all = telling.iter();
     let all = all.flat_map(|shown| shown.troubles.iter().chain(&shown.reading.alarms));
-    let together = joined(file, mine, others);
-    let stand: BTreeSet<Key> = together.reading.alarms.iter().map(Alarm::key).collect();
-    let mine = mine
-        .troubles
+    let earlier: BTreeSet<Key> = all.map(Alarm::key).collect();
+    // A group that only all heads together make is told by nobody, and its parts are.
+    let together = joined(file, mine, others).reading.alarms;
+    let theirs = together
         .iter()
-        .chain(&mine.reading.alarms)
-        .map(Alarm::key);
+        .filter(|alarm| earlier.contains(&alarm.key()));
+    let theirs: Vec<&Alarm> = theirs.collect();
+    let is_part = |alarm: &&Alarm| {
+        let stands = together.iter().any(|one| one.key() == alarm.key());
+        !stands && theirs.iter().any(|one| one.parts.contains(&alarm.place))
+    };
     Seen {
-        earlier: Some(all.map(Alarm::key).collect()),
-        absorbed: mine.filter(|key| !stand.contains(key)).collect(),
+        absorbed: own.iter().filter(is_part).map(Alarm::key).collect(),
+        earlier: Some(earlier),
+        mine: own,
     }
 }
 

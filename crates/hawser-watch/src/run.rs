@@ -194,6 +194,7 @@ impl Watch {
     /// Takes what became of messages to people.
     pub fn told(&mut self, told: Told) {
         self.health.told = Some(told.counts);
+        self.health.tells = !told.fails;
         self.waiting = told.waiting;
         self.left = told.left;
     }

@@ -20,6 +20,8 @@ use crate::probed::Probed;
 pub struct Shown {
     /// The reading, with the alarms that stand.
     pub reading: WatchReading,
+    /// Alarms are told to somebody, as far as the last message shows; false too for what does not tell by itself.
+    pub tells: bool,
     /// The troubles that stand, each by itself: those too that are part of another one's alarm.
     pub troubles: Vec<Alarm>,
     /// All heads were asked; else one was, by itself.

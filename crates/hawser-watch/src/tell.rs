@@ -151,6 +151,8 @@ impl Waiting {
 pub struct Told {
     /// How many.
     pub counts: Counts,
+    /// The last try failed.
+    pub fails: bool,
     /// Those that wait.
     pub waiting: Waiting,
     /// The alarms of which the watch of another head tells.
@@ -234,6 +236,11 @@ impl<T> Outbox<T> {
     pub fn counts(&self) -> Counts {
         self.counts
     }
+
+    /// Whether the last try failed.
+    pub fn fails(&self) -> bool {
+        self.failures > 0
+    }
 }
 
 /// Delivers on a thread of its own, so that no reading waits for it.
@@ -306,6 +313,7 @@ fn deliver_all(
         }
         let mut shown = locked(shown);
         shown.counts = outbox.counts();
+        shown.fails = outbox.fails();
         gone.iter().for_each(|letter| shown.waiting.take(letter));
     }
 }

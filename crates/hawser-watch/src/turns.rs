@@ -2,7 +2,8 @@
 //! that do. Pure.
 //!
 //! The others wait a moment for it to see it too, and tell what it does not see. Nothing is kept back for good: a head whose
-//! watch does not answer is waited for by nobody.
+//! watch does not answer, or tells nobody, is waited for by nobody, and what was left to it comes back when that is so, or when
+//! it sees it no longer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -19,16 +20,36 @@ pub const WAITS: Duration = Duration::from_secs(6);
 /// What the other watches show at a moment.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
-    /// Of the heads earlier in the file whose watches answer: the troubles and alarms that they show. Absent: none answers.
+    /// Of the heads earlier in the file whose watches answer, and tell: the troubles and alarms that they show. Absent: there are
+    /// none.
     pub earlier: Option<BTreeSet<Key>>,
-    /// Troubles of this head that are part of another one's alarm, when all that is shown is put together.
+    /// Troubles of this head that are part of an alarm of theirs.
     pub absorbed: BTreeSet<Key>,
+    /// What this head shows.
+    pub mine: Vec<Alarm>,
+}
+
+impl Seen {
+    /// Whether an earlier head tells of this, by itself or within another alarm.
+    fn has(&self, key: &Key) -> bool {
+        let earlier = self.earlier.as_ref();
+        earlier.is_some_and(|earlier| earlier.contains(key) || self.absorbed.contains(key))
+    }
+}
+
+/// Something that may have to be told.
+#[derive(Clone, Debug)]
+struct Waits {
+    since: Duration,
+    alarm: Alarm,
+    /// An earlier head had it, and has it no longer.
+    was_left: bool,
 }
 
 /// Whose turn it is to tell of what.
 #[derive(Clone, Debug, Default)]
 pub struct Turns {
-    waiting: BTreeMap<Key, (Duration, Alarm)>,
+    waiting: BTreeMap<Key, Waits>,
     left_to_others: BTreeSet<Key>,
 }
 
@@ -57,36 +78,56 @@ impl Turns {
             match change {
                 Change::Began(alarm) => {
                     self.left_to_others.remove(&alarm.key());
-                    self.waiting.insert(alarm.key(), (now, alarm));
+                    let waits = Waits {
+                        since: now,
+                        alarm,
+                        was_left: false,
+                    };
+                    self.waiting.insert(waits.alarm.key(), waits);
                 }
                 Change::Ended(alarm) => {
                     let waited = self.waiting.remove(&alarm.key());
-                    told.extend(waited.map(|(_, alarm)| Change::Began(alarm)));
-                    // Who told of its beginning tells of its end, if somebody is there who can.
                     let left = self.left_to_others.remove(&alarm.key());
-                    if !left || seen.earlier.is_none() {
-                        told.push(Change::Ended(alarm));
+                    // Who told of its beginning tells of its end, if somebody is there who can.
+                    let left = left || waited.as_ref().is_some_and(|waited| waited.was_left);
+                    if left && seen.earlier.is_some() {
+                        continue;
                     }
+                    let untold = waited.filter(|waited| !waited.was_left);
+                    told.extend(untold.map(|untold| Change::Began(untold.alarm)));
+                    told.push(Change::Ended(alarm));
                 }
             }
         }
-        let Some(earlier) = &seen.earlier else {
-            let waiting = std::mem::take(&mut self.waiting).into_values();
-            told.extend(waiting.map(|(_, alarm)| Change::Began(alarm)));
-            return told;
-        };
-        self.waiting.retain(|key, (since, alarm)| {
-            if earlier.contains(key) || seen.absorbed.contains(key) {
+        self.take_back(now, seen);
+        self.waiting.retain(|key, waits| {
+            if seen.has(key) {
                 self.left_to_others.insert(key.clone());
                 return false;
             }
-            let waits = now.saturating_sub(*since) < WAITS;
-            if !waits {
-                told.push(Change::Began(alarm.clone()));
+            let still = seen.earlier.is_some() && now.saturating_sub(waits.since) < WAITS;
+            if !still {
+                told.push(Change::Began(waits.alarm.clone()));
             }
-            waits
+            still
         });
         told
+    }
+
+    /// What was left to an earlier head that does not tell of it any more, and that stands here, waits again.
+    fn take_back(&mut self, now: Duration, seen: &Seen) {
+        for alarm in &seen.mine {
+            let key = alarm.key();
+            if seen.has(&key) || !self.left_to_others.remove(&key) {
+                continue;
+            }
+            let waits = Waits {
+                since: now,
+                alarm: alarm.clone(),
+                was_left: true,
+            };
+            self.waiting.insert(key, waits);
+        }
     }
 }
 
@@ -112,7 +153,15 @@ mod tests {
     fn seen(earlier: &[&str]) -> Seen {
         Seen {
             earlier: Some(earlier.iter().map(|code| alarm(code).key()).collect()),
-            absorbed: BTreeSet::new(),
+            ..Seen::default()
+        }
+    }
+
+    /// The same, and this head shows that.
+    fn and_mine(seen: Seen, code: &str) -> Seen {
+        Seen {
+            mine: vec![alarm(code)],
+            ..seen
         }
     }
 
@@ -183,6 +232,40 @@ mod tests {
         turns.resume(before.left().clone());
         let alone = Seen::default();
         assert_eq!(turns.take(at(9), vec![ended.clone()], &alone), vec![ended]);
+    }
+
+    #[test]
+    fn what_an_earlier_head_tells_no_longer_is_told_here() {
+        let began = Change::Began(alarm("a"));
+        let ended = Change::Ended(alarm("a"));
+        let left = || {
+            let mut turns = Turns::default();
+            let theirs = and_mine(seen(&["a"]), "a");
+            assert_eq!(turns.take(at(0), vec![began.clone()], &theirs), []);
+            turns
+        };
+        // It sees it no longer, and has told that it is over; here it stands.
+        let gone = and_mine(seen(&[]), "a");
+        let mut turns = left();
+        assert_eq!(turns.take(at(10), vec![], &gone), []);
+        assert_eq!(turns.take(at(16), vec![], &gone), vec![began.clone()]);
+        assert_eq!(
+            turns.take(at(30), vec![ended.clone()], &seen(&[])),
+            vec![ended.clone()]
+        );
+        // It was over there a moment before it is here.
+        let mut turns = left();
+        assert_eq!(turns.take(at(10), vec![], &gone), []);
+        assert_eq!(turns.take(at(12), vec![ended.clone()], &seen(&[])), []);
+        // It answers no more, or has nobody to tell: what it has told may have been lost with it.
+        let mut turns = left();
+        let alone = and_mine(Seen::default(), "a");
+        assert_eq!(turns.take(at(10), vec![], &alone), vec![began]);
+        assert_eq!(turns.take(at(11), vec![], &alone), []);
+        assert_eq!(
+            turns.take(at(20), vec![ended.clone()], &Seen::default()),
+            vec![ended]
+        );
     }
 
     #[test]

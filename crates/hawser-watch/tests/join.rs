@@ -58,12 +58,14 @@ fn status() -> ClusterStatus {
 /// What the watch of a head shows, with these troubles.
 fn shows(head: &str, corosync: bool, troubles: Vec<Alarm>) -> Shown {
     let mut shown = Shown {
-        troubles,
+        troubles: troubles.clone(),
+        tells: true,
         status: Some(status()),
         members: [(HostName::from(head), NodeCondition::Online)].into(),
         ..Shown::default()
     };
     shown.reading.read_at = 1_000;
+    shown.reading.alarms = troubles;
     shown.reading.heads.push(HeadReading {
         name: head.into(),
         unreached: None,
@@ -183,7 +185,55 @@ fn the_second_head_knows_what_the_first_one_tells_and_the_first_waits_for_nobody
         &file(),
         &"head2".into(),
         &second,
-        &other(first, Some("gone")),
+        &other(first.clone(), Some("gone")),
     );
     assert!(dead.earlier.is_none());
+    let mute = Shown {
+        tells: false,
+        ..first
+    };
+    let mute = seen(&file(), &"head2".into(), &second, &other(mute, None));
+    assert!(
+        mute.earlier.is_none(),
+        "who tells nobody is waited for by nobody"
+    );
+}
+
+#[test]
+fn a_group_that_only_both_heads_together_make_is_told_part_by_part() {
+    let text = r#"
+[cluster]
+name = "c"
+
+[[node]]
+name = "head1"
+
+[[node]]
+name = "head2"
+
+[[link]]
+name = "ring0"
+switch = "sw1"
+
+[[link]]
+name = "ring1"
+switch = "sw1"
+"#;
+    let file = hawser_model::cluster_file::parse(text, "hawser.toml").unwrap();
+    let port = |link: &str, head: &str| Place {
+        link: Some(link.into()),
+        ..Place::on(&head.into())
+    };
+    let ring1 = alarm("link-down", port("ring1", "head2"), 11);
+    let first = shows(
+        "head1",
+        true,
+        vec![alarm("link-down", port("ring0", "head1"), 12)],
+    );
+    let second = shows("head2", true, vec![ring1.clone()]);
+    let others = other(first, None);
+    let all = joined(&file, &second, &others);
+    assert_eq!(all.reading.alarms[0].code, "links-of-one-switch-down");
+    let told = seen(&file, &"head2".into(), &second, &others);
+    assert!(told.absorbed.is_empty() && !told.earlier.unwrap().contains(&ring1.key()));
 }

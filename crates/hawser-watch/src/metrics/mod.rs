@@ -37,6 +37,8 @@ pub struct Health {
     pub failures: u64,
     /// Messages to people; absent when nobody is told.
     pub told: Option<Counts>,
+    /// Whether the last message to people was taken.
+    pub tells: bool,
     /// What became of readings; absent when none are kept.
     pub kept: Option<KeptCounts>,
 }

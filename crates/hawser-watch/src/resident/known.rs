@@ -83,6 +83,7 @@ impl Resident {
             probed: Probed::of(&self.status, &self.own),
         };
         Shown {
+            tells: false,
             reading: self.reading(),
             whole: false,
             heads: [(self.own.clone(), own)].into(),

@@ -81,6 +81,7 @@ impl Whole {
         let judged = self.view.as_ref().map(|view| &view.judged.status);
         let nodes = judged.into_iter().flat_map(|status| &status.nodes);
         Shown {
+            tells: false,
             reading,
             whole: true,
             heads,

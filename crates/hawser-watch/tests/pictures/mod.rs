@@ -121,6 +121,7 @@ pub fn healthy() -> Shown {
         last_takeover: None,
     };
     Shown {
+        tells: false,
         troubles: Vec::new(),
         reading: WatchReading {
             cluster: "lab".into(),

@@ -43,6 +43,7 @@ fn board() -> Board {
         readings: 60,
         failures: 0,
         told: Some(Counts::default()),
+        tells: true,
         kept: Some(KeptCounts::default()),
     };
     // One that asks all heads serves all that one on a head does, and whether it reaches them.

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use hawser_account::incident::{local, moment};
@@ -54,7 +55,11 @@ pub fn with_readings(heads: &mut Hosts, report: &mut IncidentsReport) {
     for (name, (ring, with)) in answered {
         for one in with {
             let of = one.head.unwrap_or_else(|| name.clone());
-            fullest(&mut kept, of, name.clone(), one.readings);
+            let time = asked(&of).from..=asked(&of).to;
+            let began = began.shifted(ahead_us(&of));
+            if let Some(readings) = within(one.readings, &time, began) {
+                nearest(&mut kept, of, name.clone(), readings);
+            }
         }
         rings.insert(name, ring);
     }
@@ -87,15 +92,29 @@ pub fn with_readings(heads: &mut Hosts, report: &mut IncidentsReport) {
     report.gaps.extend(gaps);
 }
 
-/// Of several that have kept the readings of one head, the one that has most.
-fn fullest(
+/// What was kept, without what came after this time; none if it begins after the incident did, since it was kept around
+/// another one.
+fn within(
+    mut kept: KeptReadings,
+    time: &RangeInclusive<Moment>,
+    began: Moment,
+) -> Option<KeptReadings> {
+    kept.readings.retain(|reading| reading.at <= *time.end());
+    let first = kept.readings.first()?;
+    (first.at <= began).then_some(kept)
+}
+
+/// Of several that were kept of one head, those that begin last before the incident, and of equal ones the longer: they were kept
+/// around it and not around an earlier one.
+fn nearest(
     kept: &mut BTreeMap<HostName, (HostName, KeptReadings)>,
     of: HostName,
     by: HostName,
     readings: KeptReadings,
 ) {
+    let rank = |it: &KeptReadings| (it.readings.first().map(|first| first.at), it.readings.len());
     let known = kept.get(&of);
-    if known.is_none_or(|(_, known)| known.readings.len() < readings.readings.len()) {
+    if known.is_none_or(|(_, known)| rank(known) < rank(&readings)) {
         kept.insert(of, (by, readings));
     }
 }

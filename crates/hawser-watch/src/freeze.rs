@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use hawser_account::incident::moment;
 use hawser_agent::questions::ReadReadings;
+use hawser_cluster::host::KeptLogs;
 use hawser_cluster::host::questions::{KeepLogs, ListKeptLogs, ReadKeptLog};
 use hawser_host::{Host, HostError};
 use hawser_model::drill::Moment;
@@ -55,10 +56,8 @@ impl Freezer {
             let Some((from, to)) = around(report, &name.id) else {
                 continue;
             };
-            let Some(mut logs) = host.ask(&ReadKeptLog {
-                id: name.id.clone(),
-            })?
-            else {
+            let id = name.id.clone();
+            let Some(logs) = host.ask(&ReadKeptLog { id })? else {
                 continue;
             };
             if logs.readings.is_none() {
@@ -69,7 +68,12 @@ impl Freezer {
                     // What comes after it is not read yet.
                     Some(newest) if newest < to => continue,
                     Some(_) => {
-                        logs.readings = Some(readings);
+                        // Without lines: more of them may have been kept meanwhile.
+                        let logs = KeptLogs {
+                            id: name.id.clone(),
+                            readings: Some(readings),
+                            ..KeptLogs::default()
+                        };
                         let pools = self.pools.clone();
                         host.ask(&KeepLogs { logs, pools })?;
                     }

@@ -1,7 +1,7 @@
 //! The watches of two heads among themselves: who is answered, and what.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -163,20 +163,23 @@ fn whoever_has_not_the_address_of_a_head_is_let_go_before_a_word() {
     let port = free_port();
     here.listens = vec![SocketAddr::from(([127, 0, 0, 1], port))];
     here.others.clear();
+    let key = here.secret.clone();
     let own: Own = Arc::new(|| panic!("nobody is answered"));
     listen(&Arc::new(here.clone()), &own).unwrap();
     let until = Instant::now() + Duration::from_secs(20);
-    let mut stream = loop {
-        match TcpStream::connect(here.listens[0]) {
-            Ok(stream) => break stream,
-            Err(e) if Instant::now() > until => panic!("{e}"),
-            Err(_) => thread::sleep(Duration::from_millis(20)),
+    // The very key does not help.
+    let key = hawser_watch::peers::key::read(&key).unwrap();
+    let meant = b"hawser watch 1\0c\0head2";
+    let refused = loop {
+        match Channel::connect(here.listens[0], &key, meant) {
+            Ok(_) => panic!("a stranger was answered"),
+            Err(ChannelError::Io { .. }) if Instant::now() < until => {
+                thread::sleep(Duration::from_millis(20));
+            }
+            Err(refused) => break refused,
         }
     };
-    stream
-        .set_read_timeout(Some(Duration::from_secs(20)))
-        .unwrap();
-    assert!(matches!(stream.read(&mut [0]), Ok(0) | Err(_)));
+    assert!(matches!(refused, ChannelError::Key), "{refused}");
 }
 
 #[test]

@@ -87,7 +87,7 @@ impl KeptLogs {
 }
 
 /// Keeps an incident, unless that is below one of these folders of pools; one of the same name and head is replaced, but for its
-/// readings if these are without. Links alone replace no more than links alone.
+/// readings if these are without, and for its lines if these are without. Links alone replace no more than links alone.
 ///
 /// # Errors
 /// Its name is none, it is too large, it would be on a pool, or it cannot be written.
@@ -223,7 +223,7 @@ fn keep_in(folder: &Path, mut logs: KeptLogs, pools: &[String]) -> Result<(), Fi
     let id = logs.id.clone();
     let name = Name::new(&id, head.as_ref().map(HostName::as_str), logs.links_alone);
     let name = name.ok_or_else(|| refused(folder, "not the name of an incident and of a head"))?;
-    let file = name.file();
+    let mut file = name.file();
     let [plain, of_links] = name.either().map(|name| name.file());
     let path = folder.join(&file);
     let folder = Folder::on_own_disk(folder, pools)?;
@@ -232,6 +232,18 @@ fn keep_in(folder: &Path, mut logs: KeptLogs, pools: &[String]) -> Result<(), Fi
         let text = folder.read(file, expected()).ok().flatten()?;
         serde_json::from_slice(&text).ok()
     };
+    if logs.lines() == 0 {
+        // Readings alone belong to the lines that are there, as they are now.
+        let kept = [&plain, &of_links]
+            .into_iter()
+            .find_map(|file| Some((file, there(file)?)));
+        let kept = kept.ok_or_else(|| refused(&path, "of that incident nothing is kept"))?;
+        file.clone_from(kept.0);
+        logs = KeptLogs {
+            readings: logs.readings,
+            ..kept.1
+        };
+    }
     if logs.links_alone && there(&plain).is_some() {
         return Ok(());
     }
@@ -512,6 +524,24 @@ mod tests {
         keep_in(dir.path(), with(some.clone()), &[]).unwrap();
         keep_in(dir.path(), incident("20261122-111412"), &[]).unwrap();
         assert_eq!(kept_in(dir.path()).unwrap(), [with(some)]);
+        // Readings that are brought alone belong to the lines that have been kept meanwhile.
+        let longer = KeptLogs {
+            corosync: vec!["a".to_owned(), "b".to_owned()],
+            ..incident("20261122-111412")
+        };
+        keep_in(dir.path(), longer.clone(), &[]).unwrap();
+        let alone = |id: &str| KeptLogs {
+            id: id.to_owned(),
+            readings: Some(KeptReadings::default()),
+            ..KeptLogs::default()
+        };
+        keep_in(dir.path(), alone("20261122-111412"), &[]).unwrap();
+        let both = KeptLogs {
+            readings: Some(KeptReadings::default()),
+            ..longer
+        };
+        assert_eq!(kept_in(dir.path()).unwrap(), [both]);
+        keep_in(dir.path(), alone("20261122-111413"), &[]).unwrap_err();
         let many = KeptReadings {
             gaps: vec![Default::default(); KeptLogs::LARGEST as usize / 4],
             ..KeptReadings::default()

@@ -6,11 +6,11 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hawser_model::names::HostName;
 
-use super::channel::{Channel, ChannelError};
+use super::channel::{Channel, ChannelError, GREETING};
 use super::{Answering, Ring, key};
 use crate::board::Board;
 use crate::locked::locked;
@@ -23,6 +23,9 @@ const QUESTION: usize = 16 << 10;
 
 /// Who asks nothing for so long is let go.
 const IDLE: Duration = Duration::from_secs(60);
+
+/// Then another conversation begins, by the key as it is then.
+const LASTS: Duration = Duration::from_secs(3600);
 
 /// How long an answer may take to be taken.
 const TAKES: Duration = Duration::from_secs(10);
@@ -103,13 +106,14 @@ fn accept(listener: &TcpListener, ring: &Arc<Ring>, own: &Own, places: &Arc<Atom
     loop {
         match listener.accept() {
             Ok((stream, from)) if ring.has(from.ip()) => {
-                let place = Place::take(places);
+                let Some(place) = Place::take(places) else {
+                    continue;
+                };
                 let (ring, own) = (Arc::clone(ring), Arc::clone(own));
                 let work = move || {
-                    if let Some(_place) = place {
-                        // Who has no key, or is gone, has what he gets.
-                        let _ended = converse(stream, &ring, own.as_ref());
-                    }
+                    // Who has no key, or is gone, has what he gets.
+                    let _ended = converse(stream, &ring, own.as_ref());
+                    drop(place);
                 };
                 let started = thread::Builder::new().name("head".into()).spawn(work);
                 if started.is_err() {
@@ -132,11 +136,15 @@ fn converse(
     };
     let mut channel = Channel::accept(stream, &key, &ring.meant(&ring.own))?;
     drop(key);
+    let until = Instant::now() + LASTS;
+    // Only who has the key can ask; a greeting alone may be an old one, said again.
+    let mut question = channel.receive(QUESTION, GREETING)?;
     let mut answering = own();
-    loop {
-        let question = channel.receive(QUESTION, IDLE)?;
+    while Instant::now() < until {
         channel.send(&answering.answer(&question), TAKES)?;
+        question = channel.receive(QUESTION, IDLE)?;
     }
+    Ok(())
 }
 
 /// A place among those who are listened to.

@@ -168,7 +168,8 @@ impl Known {
                 let pools = pools.to_vec();
                 match own.ask(&KeepLogs { logs, pools }) {
                     Ok(()) => taken += 1,
-                    Err(e) if e.host_goes_on() => {}
+                    // The disk takes it another time.
+                    Err(e) if e.host_goes_on() => continue,
                     Err(e) => return Err(e),
                 }
             }

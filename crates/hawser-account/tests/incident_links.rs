@@ -224,17 +224,83 @@ fn a_link_that_flaps_for_days_is_kept_by_its_beginning_and_end() {
     let [kept] = kept.as_slice() else {
         panic!("{} incidents", kept.len());
     };
-    assert_eq!(kept.corosync.len(), 2000);
+    assert_eq!(kept.corosync.len(), 2001);
+    assert_eq!(
+        kept.corosync[1000],
+        "# 6000 lines about links are left out here"
+    );
     assert!(
         kept.corosync[0].starts_with("Nov 20 00:00:01"),
         "{}",
         kept.corosync[0]
     );
     assert!(
-        kept.corosync[1999].starts_with("Nov 22 18:39:09"),
+        kept.corosync[2000].starts_with("Nov 22 18:39:09"),
         "{}",
-        kept.corosync[1999]
+        kept.corosync[2000]
     );
-    let report = incidents(&[file], &[], &lab(), LINKS_RECORDED);
+    let report = incidents(std::slice::from_ref(&file), &[], &lab(), LINKS_RECORDED);
     assert_eq!(report.incidents[0].links[0].times, 4000);
+    // That something is missing is said where it is, and not while the log still has it.
+    let kept = LogFile {
+        text: kept.corosync.join("\n"),
+        ..file.clone()
+    };
+    let gap = "head1: between 2026-11-20 08:19:09.000 and 2026-11-22 10:20:01.000 lines about links were not kept, 6000 or \
+               more: how often and how long they were down then is not known";
+    let gaps = |files: &[LogFile]| {
+        let gaps = incidents(files, &[], &lab(), LINKS_RECORDED).gaps;
+        gaps.into_iter()
+            .filter(|gap| gap.contains("were not kept"))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(gaps(std::slice::from_ref(&kept)), [gap]);
+    assert_eq!(gaps(&[kept.clone(), kept.clone()]), [gap]);
+    assert_eq!(gaps(&[kept, file]), [""; 0]);
+}
+
+/// One line more than the pairs have, and the cut goes through two of them.
+#[test]
+fn what_is_left_out_of_a_link_that_flaps_is_no_time_in_which_it_was_down() {
+    let line = |second: u64, what: &str| {
+        let (day, hour, minute) = (20 + second / 86_400, second / 3600 % 24, second / 60 % 60);
+        let second = second % 60;
+        format!(
+            "Nov {day} {hour:02}:{minute:02}:{second:02}.000 [17] head1 corosync info    [KNET  ] {what}\n"
+        )
+    };
+    let flaps = |n: u64| {
+        line(60 * n + 1, "link: host: 2 link: 1 is down")
+            + &line(60 * n + 9, "rx: host: 2 link: 1 is up")
+    };
+    let told = |text: String| {
+        let file = LogFile {
+            kind: LogKind::Corosync,
+            folder: "head1".to_owned(),
+            text,
+        };
+        let kept = lines(std::slice::from_ref(&file), &[], LINKS_RECORDED);
+        assert_eq!(kept.len(), 1);
+        let kept = LogFile {
+            text: kept[0].corosync.join("\n"),
+            ..file
+        };
+        let report = incidents(&[kept], &[], &lab(), LINKS_RECORDED);
+        let links = report.incidents.iter().flat_map(|one| &one.links);
+        links
+            .map(|link| (link.link.clone(), link.times, link.down_s))
+            .collect::<Vec<_>>()
+    };
+    let down = line(0, "link: host: 2 link: 0 is down");
+    let up = line(60 * 4000, "rx: host: 2 link: 0 is up");
+    let all: String = (0..4000).map(flaps).collect();
+    // 499 whole pairs before the cut, and 499 after it, of 8 s each.
+    let ring1 = |times: u64| ("ring1".to_owned(), times, Some(times as f64 * 8.0));
+    // The other link was down all that time, and nothing that was left out says anything else.
+    let long = ("ring0".to_owned(), 1, Some(240_000.0));
+    assert_eq!(told(format!("{down}{all}{up}")), [long, ring1(998)]);
+    let mut apart = told(format!("{down}{all}"));
+    apart.retain(|(link, ..)| link == "ring1");
+    // After the cut are 500 whole ones.
+    assert_eq!(apart, [ring1(499), ring1(500)]);
 }

@@ -11,6 +11,7 @@ use hawser_model::names::HostName;
 use hawser_model::output::incident::{LogKind, ReadLog};
 
 use super::clocks::{self, Clocks};
+use super::flapping::{self, Cut};
 use super::heard::{heard, numbered};
 use super::lines::{self, Line, LogFile};
 use super::said::{Said, said};
@@ -25,9 +26,6 @@ const BEFORE_US: i64 = 60_000_000;
 
 /// And after it: who stood still says so when it runs again.
 const AFTER_US: i64 = 120_000_000;
-
-/// Of links alone so many lines are kept of the beginning, and of the end.
-const FLAPPING: usize = 1000;
 
 /// The logs of all heads.
 pub(super) struct Heads {
@@ -45,6 +43,19 @@ struct Head {
     first: Option<Moment>,
     last: Option<Moment>,
     coarse: bool,
+    /// Where lines of it were left out when they were kept.
+    cuts: BTreeSet<Cut>,
+}
+
+impl Head {
+    /// Whether the lines are still missing: the log itself may have them.
+    fn lacks(&self, cut: &Cut) -> bool {
+        let lines = &self.lines[LogKind::Corosync as usize];
+        let there = within(lines, |line| line.at, &(cut.from..=cut.to)).iter();
+        let there = there.filter(|line| heard(line.rest()).is_some()).count() as u64;
+        // With the two that were kept on both sides of them.
+        there < cut.lines.saturating_add(2)
+    }
 }
 
 impl Heads {
@@ -61,6 +72,7 @@ impl Heads {
             head.first = head.first.into_iter().chain(read.first).min();
             head.last = head.last.into_iter().chain(read.last).max();
             head.coarse |= read.coarse;
+            head.cuts.extend(read.cuts);
             head.lines[file.kind as usize].extend(read.kept);
         }
         for head in heads.values_mut() {
@@ -129,6 +141,15 @@ impl Heads {
                      logging of corosync.conf writes milliseconds"
                 ));
             }
+            gaps.extend(head.cuts.iter().filter(|cut| head.lacks(cut)).map(|cut| {
+                format!(
+                    "{host}: between {} and {} lines about links were not kept, {} or more: how often and how long they \
+                     were down then is not known",
+                    lines::local(cut.from),
+                    lines::local(cut.to),
+                    cut.lines
+                )
+            }));
         }
         for (host, ms) in self.clocks.apart() {
             gaps.push(format!(
@@ -237,18 +258,23 @@ impl Heads {
     pub(super) fn lines(&self, incident: &Incident) -> [Vec<String>; 2] {
         let around = incident.from.shifted(-BEFORE_US)..=incident.to.shifted(AFTER_US);
         [LogKind::Corosync, LogKind::Pacemaker].map(|kind| {
-            let lines = self
-                .heads
-                .values()
-                .flat_map(|head| within(&head.lines[kind as usize], |line| line.at, &around));
+            let heads = self.heads.values();
+            let heads =
+                heads.map(|head| within(&head.lines[kind as usize], |line| line.at, &around));
             if !incident.links_alone {
-                return lines.map(|line| line.text.clone()).collect();
+                return heads.flatten().map(|line| line.text.clone()).collect();
             }
-            let heard = |line: &&Line| match kind {
-                LogKind::Corosync => heard(line.rest()).is_some(),
-                LogKind::Pacemaker => numbered(line.rest()).is_some(),
-            };
-            ends(lines.filter(heard).map(|line| line.text.clone()).collect())
+            let of_links = heads.map(|lines| match kind {
+                LogKind::Corosync => {
+                    let lines = lines.iter().filter(|line| heard(line.rest()).is_some());
+                    flapping::pairs_at_ends(&lines.collect::<Vec<_>>())
+                }
+                LogKind::Pacemaker => {
+                    let lines = lines.iter().filter(|line| numbered(line.rest()).is_some());
+                    flapping::ends(&lines.collect::<Vec<_>>())
+                }
+            });
+            of_links.flatten().collect()
         })
     }
 
@@ -342,14 +368,6 @@ impl Heads {
             stopped: None,
         }
     }
-}
-
-/// The first and the last lines of one that flaps for days: with all of them it would be too large to be kept.
-fn ends(mut lines: Vec<String>) -> Vec<String> {
-    if lines.len() > 2 * FLAPPING {
-        lines.drain(FLAPPING..lines.len() - FLAPPING);
-    }
-    lines
 }
 
 /// The part of what is in the order of time that is of some time.

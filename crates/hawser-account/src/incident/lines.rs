@@ -6,6 +6,7 @@ use hawser_model::drill::Moment;
 use hawser_model::names::HostName;
 use hawser_model::output::incident::LogKind;
 
+use super::flapping::{Cut, left_out};
 use super::heard::{heard, is_name, numbered};
 use super::said;
 use crate::outage::marks;
@@ -48,12 +49,19 @@ pub(super) struct Lines {
     pub(super) last: Option<Moment>,
     /// A stamp of whole seconds was found.
     pub(super) coarse: bool,
+    /// Where lines were left out when they were kept.
+    pub(super) cuts: Vec<Cut>,
 }
 
 /// Reads a file; of its lines it keeps those that mark or say something.
 pub(super) fn read(file: &LogFile, recorded: u64) -> Lines {
     let mut lines = Lines::default();
+    let mut cut: Option<(Moment, u64)> = None;
     for raw in file.text.lines() {
+        if let Some(count) = left_out(raw) {
+            cut = lines.kept.last().map(|line| (line.at, count));
+            continue;
+        }
         let Some((text, coarse)) = stamp_in_milliseconds(raw) else {
             continue;
         };
@@ -78,6 +86,13 @@ pub(super) fn read(file: &LogFile, recorded: u64) -> Lines {
         };
         if tells || said::said(&rest).is_some() {
             lines.coarse |= coarse;
+            if let Some((from, count)) = cut.take() {
+                lines.cuts.push(Cut {
+                    from,
+                    to: at,
+                    lines: count,
+                });
+            }
             lines.kept.push(Line { at, text });
         }
     }

@@ -7,6 +7,7 @@
 
 mod case;
 mod clocks;
+mod flapping;
 mod heard;
 mod lines;
 mod links;

@@ -304,3 +304,31 @@ fn what_is_left_out_of_a_link_that_flaps_is_no_time_in_which_it_was_down() {
     // After the cut are 500 whole ones.
     assert_eq!(apart, [ring1(499), ring1(500)]);
 }
+
+#[test]
+fn a_length_is_the_least_where_the_end_of_a_time_in_between_is_not_known() {
+    let line = |second: u32, what: &str| {
+        format!("Nov 20 10:00:{second:02}.000 [17] head1 corosync info    [KNET  ] {what}\n")
+    };
+    let (down, up) = ("link: host: 2 link: 1 is down", "rx: host: 2 link: 1 is up");
+    let told = |lines: &[(u32, &str)]| {
+        let file = LogFile {
+            kind: LogKind::Corosync,
+            folder: "head1".to_owned(),
+            text: lines
+                .iter()
+                .map(|(second, what)| line(*second, what))
+                .collect(),
+        };
+        let report = incidents(&[file], &[], &lab(), LINKS_RECORDED);
+        let [incident] = report.incidents.as_slice() else {
+            panic!("{report:#?}");
+        };
+        incident.links[0].how_long()
+    };
+    let whole = [(1, down), (4, up), (10, down), (12, up)];
+    assert_eq!(told(&whole), "2 times, for 5.000 s together");
+    // Nobody saw it come up before it went down again.
+    let lost = [(1, down), (4, up), (6, down), (10, down), (12, up)];
+    assert_eq!(told(&lost), "3 times, for at least 5.000 s together");
+}

@@ -180,6 +180,7 @@ pub(super) fn outages(incident: &Incident, names: &Names) -> Vec<LinkOutage> {
                     .filter(|down| down.since_known)
                     .map(|down| down.from.since(incident.from)),
                 down_s: (!known.is_empty()).then(|| known.iter().sum::<u64>() as f64 / 1e6),
+                at_least: known.len() < downs.len(),
                 since_known: downs.iter().all(|down| down.since_known),
                 until: downs.last().map_or(LinkUntil::NotKnown, |down| down.until),
                 last_left: downs.iter().any(|down| down.last_left),

@@ -19,10 +19,13 @@ pub struct LinkOutage {
     /// Seconds from the beginning of the incident until it went down first. Absent: that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_s: Option<f64>,
-    /// For how long it was down, all times together, in seconds; the least where a beginning or the end is not known. Absent: of
-    /// no time both are known.
+    /// For how long it was down, all times together, in seconds, of those whose beginning and end are known. Absent: of
+    /// no time both are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub down_s: Option<f64>,
+    /// It was down longer: of one of these times the beginning or the end is not known, and it is not in `down_s`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub at_least: bool,
     /// Whether the logs say since when it was down the first time: logs may begin in the middle.
     pub since_known: bool,
     /// How the last time ended.
@@ -46,9 +49,9 @@ pub enum LinkUntil {
 impl LinkOutage {
     /// How often and how long, in words that follow "down".
     pub fn how_long(&self) -> String {
-        let least = match self.since_known && self.until != LinkUntil::NotKnown {
-            true => "",
-            false => "at least ",
+        let least = match self.at_least {
+            true => "at least ",
+            false => "",
         };
         let together = match self.times {
             1 => "",
@@ -108,6 +111,7 @@ mod tests {
             times: 1,
             start_s: Some(0.0),
             down_s: Some(12.5),
+            at_least: false,
             since_known: true,
             until: LinkUntil::Up,
             last_left: false,
@@ -124,6 +128,7 @@ mod tests {
         let flapping = LinkOutage {
             times: 3,
             until: LinkUntil::NotKnown,
+            at_least: true,
             said_by: vec!["head2".into()],
             last_left: true,
             ..outage()
@@ -133,9 +138,17 @@ mod tests {
             "link ring1 between head1 and head2 was down 3 times, for at least 12.500 s together and not seen up \
              again in these logs; head2 alone says so; meanwhile there was no link between them"
         );
+        // The last end is known, one in the middle is not.
+        let lost = LinkOutage {
+            times: 3,
+            at_least: true,
+            ..outage()
+        };
+        assert_eq!(lost.how_long(), "3 times, for at least 12.500 s together");
         let middle = LinkOutage {
             start_s: None,
             down_s: None,
+            at_least: true,
             since_known: false,
             ..outage()
         };

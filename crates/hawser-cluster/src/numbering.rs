@@ -2,7 +2,7 @@
 //! out stays, whatever happens to the order of the file: a node that changed its number would
 //! be a new node to Pacemaker, with the old one left unclean.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hawser_model::cluster_file::{ClusterFile, Role};
 use hawser_model::names::{HostName, LinkName};
@@ -40,6 +40,54 @@ impl Numbering {
         let links = links(file, &live_nodes);
         Self { nodes, links }
     }
+
+    /// The numbers that a running cluster has given to the file's nodes and links. What the two do not have in common has none,
+    /// and neither has a link that several numbers, or a number that several links may be.
+    pub fn running(file: &ClusterFile, live: &Conf) -> Self {
+        let live_nodes = live_nodes(live);
+        let nodes = file.nodes.iter().filter_map(|node| {
+            let known = live_nodes.get(node.name.as_str())?;
+            Some((node.name.get().clone(), known.id))
+        });
+        let links = file.links_with(Role::Heartbeat).filter_map(|link| {
+            let numbers: BTreeSet<u8> = rings(file, link.name.as_str(), &live_nodes).collect();
+            let mut numbers = numbers.into_iter();
+            match (numbers.next(), numbers.next()) {
+                (Some(only), None) => Some((link.name.get().clone(), only)),
+                _ => None,
+            }
+        });
+        Self {
+            nodes: alone(nodes.collect()),
+            links: alone(links.collect()),
+        }
+    }
+}
+
+/// Those whose number nobody else has.
+fn alone<K: Ord, N: Ord + Copy>(numbers: BTreeMap<K, N>) -> BTreeMap<K, N> {
+    let mut times: BTreeMap<N, usize> = BTreeMap::new();
+    for number in numbers.values() {
+        *times.entry(*number).or_default() += 1;
+    }
+    let numbers = numbers.into_iter();
+    numbers
+        .filter(|(_, number)| times.get(number) == Some(&1))
+        .collect()
+}
+
+/// The numbers of a link in a running cluster, by the address of each node on it.
+fn rings<'a>(
+    file: &'a ClusterFile,
+    link: &'a str,
+    live: &'a BTreeMap<String, LiveNode>,
+) -> impl Iterator<Item = u8> + 'a {
+    file.nodes.iter().filter_map(move |node| {
+        let address = node.address_on(link)?.to_string();
+        let rings = &live.get(node.name.as_str())?.rings;
+        let mut known = rings.iter().filter(|(_, known)| **known == address);
+        known.next().map(|(number, _)| *number)
+    })
 }
 
 /// Links are known again by the addresses that nodes have on them.
@@ -47,14 +95,7 @@ fn links(file: &ClusterFile, live: &BTreeMap<String, LiveNode>) -> BTreeMap<Link
     let heartbeat: Vec<_> = file.links_with(Role::Heartbeat).collect();
     let mut numbers = BTreeMap::new();
     for link in &heartbeat {
-        let known = file.nodes.iter().find_map(|node| {
-            let address = node.address_on(link.name.as_str())?.to_string();
-            let rings = &live.get(node.name.as_str())?.rings;
-            rings
-                .iter()
-                .find(|(_, known)| **known == address)
-                .map(|(number, _)| *number)
-        });
+        let known = rings(file, link.name.as_str(), live).next();
         if let Some(number) = known {
             numbers.insert(link.name.get().clone(), number);
         }
@@ -132,5 +173,22 @@ mod tests {
         assert_eq!(numbers.nodes["c"], 1);
         assert_eq!(numbers.links["r1"], 1);
         assert_eq!(numbers.links["r9"], 0);
+    }
+
+    #[test]
+    fn what_runs_has_only_the_numbers_that_it_gave() {
+        let before = file(&[("a", 1), ("b", 2)], &[("r0", 1), ("r1", 2)]);
+        let live = crate::corosync::generate(&before, &Numbering::of(&before, None));
+        let live = Conf::parse(&live).unwrap();
+        let after = file(&[("c", 3), ("b", 2)], &[("r9", 9), ("r1", 2)]);
+        let numbers = Numbering::running(&after, &live);
+        assert_eq!(numbers.nodes, [("b".into(), 2)].into());
+        assert_eq!(numbers.links, [("r1".into(), 1)].into());
+        // One node's addresses were swapped, the other's not: nobody can say which link is which.
+        let swapped = "nodelist { \n node { \n name: a\n nodeid: 1\n ring0_addr: 10.0.2.1\n ring1_addr: 10.0.1.1\n }\n \
+                       node {\n name: b\n nodeid: 2\n ring0_addr: 10.0.1.2\n ring1_addr: 10.0.2.2\n }\n}\n";
+        let numbers = Numbering::running(&before, &Conf::parse(swapped).unwrap());
+        assert_eq!(numbers.links, BTreeMap::new());
+        assert_eq!(numbers.nodes.len(), 2);
     }
 }

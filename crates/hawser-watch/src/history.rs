@@ -5,8 +5,10 @@ use std::convert::Infallible;
 
 use hawser_account::incident::{LogFile, LogKind, Names, incidents, together};
 use hawser_cluster::cib::services::services;
-use hawser_cluster::host::questions::{ReadCib, ReadKeptLogs, ReadLogEnds};
+use hawser_cluster::corosync::Conf;
+use hawser_cluster::host::questions::{ReadCib, ReadFile, ReadKeptLogs, ReadLogEnds};
 use hawser_cluster::numbering::Numbering;
+use hawser_cluster::plan::COROSYNC_CONF;
 use hawser_cluster::xml::Element;
 use hawser_host::{Host, HostError, Hosts, on_all};
 use hawser_model::cluster_file::ClusterFile;
@@ -21,6 +23,7 @@ pub(crate) const TAIL: u64 = 4 << 20;
 struct Said {
     logs: Logs,
     cib: Option<String>,
+    conf: Option<Conf>,
 }
 
 /// What a head has of the past.
@@ -30,7 +33,8 @@ struct Logs {
 }
 
 /// Asks all heads for their logs, all at the same time, and tells what they tell. A head that does not answer is a gap, and
-/// so is one that was not reached. `file` has the names of the links; `now`, seconds since 1970 UTC, tells the year of the
+/// so is one that was not reached. `file` has the names of the links, which the heads' corosync.conf has
+/// numbered; `now`, seconds since 1970 UTC, tells the year of the
 /// stamps.
 pub fn history(
     heads: &mut Hosts,
@@ -54,18 +58,19 @@ pub fn history_and_cib(
         .iter()
         .map(|(head, why)| format!("{head}: {why}"))
         .collect();
-    let mut cib = None;
+    let (mut cib, mut conf) = (None, None);
     for (name, answer) in answered {
         match answer {
             Ok(said) => {
                 files.extend(said.logs.files);
                 gaps.extend(said.logs.gaps);
                 cib = cib.or(said.cib);
+                conf = conf.or(said.conf);
             }
             Err(e) => gaps.push(format!("{name}: {e}")),
         }
     }
-    let known = Known::of(cib.as_deref(), file);
+    let known = Known::of(cib.as_deref(), file, conf.as_ref());
     let mut report = incidents(&files, &known.services, &known.names, now);
     report.gaps.extend(gaps);
     (report, cib)
@@ -82,7 +87,7 @@ pub fn own_history(
     now: u64,
 ) -> Result<IncidentsReport, HostError> {
     let logs = logs(&head.name().clone(), head)?;
-    let known = Known::of(cib, Some(file));
+    let known = Known::of(cib, Some(file), conf(head).as_ref());
     let mut report = incidents(&logs.files, &known.services, &known.names, now);
     report.gaps.extend(logs.gaps);
     Ok(report)
@@ -93,7 +98,15 @@ fn said(name: &HostName, head: &mut dyn Host) -> Result<Said, HostError> {
         logs: logs(name, head)?,
         // Without Pacemaker the names in the logs tell which resources are one service.
         cib: head.ask(&ReadCib).ok().flatten(),
+        conf: conf(head),
     })
+}
+
+/// The head's corosync.conf. Without it, links have the numbers that Corosync's log has.
+fn conf(head: &mut dyn Host) -> Option<Conf> {
+    let path = COROSYNC_CONF.to_owned();
+    let file = head.ask(&ReadFile { path }).ok().flatten()?;
+    Conf::parse(&String::from_utf8_lossy(&file.content.0)).ok()
 }
 
 fn logs(name: &HostName, head: &mut dyn Host) -> Result<Logs, HostError> {
@@ -145,11 +158,12 @@ pub struct Known {
 }
 
 impl Known {
-    /// By the live CIB, if there is one, and by the cluster file.
-    fn of(cib: Option<&str>, file: Option<&ClusterFile>) -> Self {
+    /// By the live CIB, if there is one, and by the cluster file's names for what the live corosync.conf has numbered. The order
+    /// of the file is no number: a cluster keeps those that it has given.
+    fn of(cib: Option<&str>, file: Option<&ClusterFile>, conf: Option<&Conf>) -> Self {
         let mut known = Self::default();
-        if let Some(file) = file {
-            let Numbering { nodes, links } = Numbering::of(file, None);
+        if let (Some(file), Some(conf)) = (file, conf) {
+            let Numbering { nodes, links } = Numbering::running(file, conf);
             known.names.nodes = nodes.into_iter().map(|(name, id)| (id, name)).collect();
             known.names.links = links.into_iter().map(|(name, id)| (id, name)).collect();
         }

@@ -5,16 +5,20 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hawser_agent::questions::Pulse;
+use hawser_cluster::corosync::generate;
 use hawser_cluster::host::KeptLogs;
 use hawser_cluster::host::drill::LogTexts;
-use hawser_cluster::host::questions::{KeepLogs, ReadCib, ReadKeptLogs, ReadLogEnds};
+use hawser_cluster::host::questions::{KeepLogs, ReadCib, ReadFile, ReadKeptLogs, ReadLogEnds};
+use hawser_cluster::host::{Content, OwnedFile};
+use hawser_cluster::numbering::Numbering;
+use hawser_cluster::plan::COROSYNC_CONF;
 use hawser_host::sim::{Simulated, Wire};
 use hawser_host::{Host, Hosts};
 use hawser_model::cluster_file::parse_complete;
 use hawser_model::drill::DrillCase;
 use hawser_model::names::HostName;
 use hawser_model::output::incident::IncidentsReport;
-use hawser_watch::history::history;
+use hawser_watch::history::{history, own_history};
 use hawser_watch::live::newest;
 use hawser_watch::recorder::Recorder;
 
@@ -25,6 +29,7 @@ const LARGE: usize = 1000;
 struct Head {
     texts: [String; 2],
     kept: Arc<Mutex<Vec<KeptLogs>>>,
+    conf: Option<String>,
 }
 
 hawser_host::answers! {
@@ -38,6 +43,13 @@ hawser_host::answers! {
         logs
     };
     ReadCib: |_, _| None;
+    ReadFile: |ask, head| match ask.path.as_str() {
+        COROSYNC_CONF => head.conf.clone().map(|text| OwnedFile {
+            mode: 0o644,
+            content: Content(text.into_bytes()),
+        }),
+        other => return Err(format!("{other} is asked for").into()),
+    };
     KeepLogs: |ask, head| {
         if ask.logs.pacemaker.len() > LARGE {
             return Err("larger than an incident may be".into());
@@ -62,6 +74,7 @@ fn heads(case: &DrillCase, wire: &Wire, older: usize) -> Hosts {
             Head {
                 texts,
                 kept: Arc::default(),
+                conf: None,
             },
             QUESTIONS,
             wire,
@@ -138,7 +151,16 @@ fn what_a_watch_has_kept_tells_the_same_when_the_logs_were_rotated_away() {
         let kept = Arc::<Mutex<Vec<KeptLogs>>>::default();
         let head = |texts| {
             let kept = kept.clone();
-            Simulated::new(name.clone(), Head { texts, kept }, QUESTIONS, &wire)
+            Simulated::new(
+                name.clone(),
+                Head {
+                    texts,
+                    kept,
+                    conf: None,
+                },
+                QUESTIONS,
+                &wire,
+            )
         };
         let texts = [&logs.corosync, &logs.pacemaker].map(|lines| lines.join("\n"));
         let mut recorder = Recorder::default();
@@ -180,10 +202,12 @@ fn a_cut_link_is_told_by_the_file_s_names_and_kept_as_what_it_is() {
     ];
     let (wire, now) = (Wire::default(), 1_795_808_700);
     let kept = Arc::<Mutex<Vec<KeptLogs>>>::default();
+    let conf = generate(&file, &Numbering::of(&file, None));
     let head = |name: &str, log: &str| {
+        let conf = Some(conf.clone());
         let texts = [log.to_owned(), String::new()];
         let kept = kept.clone();
-        Simulated::new(name.into(), Head { texts, kept }, QUESTIONS, &wire)
+        Simulated::new(name.into(), Head { texts, kept, conf }, QUESTIONS, &wire)
     };
     let heads = logs.map(|(name, log)| (name.into(), Box::new(head(name, log)) as Box<dyn Host>));
     let report = history(
@@ -218,6 +242,52 @@ fn a_cut_link_is_told_by_the_file_s_names_and_kept_as_what_it_is() {
     );
 }
 
+/// The head's file has the heartbeat links in another order than the running cluster has numbered them.
+#[test]
+fn a_link_has_the_name_that_the_running_cluster_s_number_means() {
+    let text = include_str!("../../../examples/lab/hawser.toml");
+    let ordered = parse_complete(text, "hawser.toml").unwrap();
+    let conf = generate(&ordered, &Numbering::of(&ordered, None));
+    let swap = |text: &str| {
+        let names = text.replace("ring0", "ring#").replace("ring1", "ring0");
+        names.replace("ring#", "ring1")
+    };
+    // What was ring1, and has Corosync's number 1, stands first now.
+    let file = swap(text)
+        .replace("10.72.0.", "10.72.#.")
+        .replace("10.72.1.", "10.72.0.")
+        .replace("10.72.#.", "10.72.1.");
+    let file = parse_complete(&file, "hawser.toml").unwrap();
+    assert_eq!(Numbering::of(&file, None).links["ring1"], 0);
+    let log = include_str!("../../../cases/link/link-cut/head2/corosync.log");
+    let triggers = |conf: Option<&str>| {
+        let texts = [log.to_owned(), String::new()];
+        let head = || Head {
+            texts: texts.clone(),
+            kept: Arc::default(),
+            conf: conf.map(str::to_owned),
+        };
+        let wire = Wire::default();
+        let mut own = Simulated::new("head2".into(), head(), QUESTIONS, &wire);
+        let host: Box<dyn Host> =
+            Box::new(Simulated::new("head2".into(), head(), QUESTIONS, &wire));
+        let mut heads: Hosts = [("head2".into(), host)].into_iter().collect();
+        let now = 1_795_808_700;
+        let reports = [
+            history(&mut heads, &BTreeMap::new(), Some(&file), now),
+            own_history(&mut own, None, &file, now).unwrap(),
+        ];
+        reports.map(|report| report.incidents[0].trigger.clone())
+    };
+    let named = "link ring1 between head1 and head2 was down";
+    assert_eq!(triggers(Some(&conf)), [named; 2]);
+    // Without it, or with one that cannot be read, a number is no name.
+    let bare = "link 1 between head2 and node 1 was down";
+    for unknown in [None, Some("totem {"), Some("nodelist {\n}\n")] {
+        assert_eq!(triggers(unknown), [bare; 2], "{unknown:?}");
+    }
+}
+
 #[test]
 fn an_incident_that_is_too_large_keeps_no_other_from_being_kept() {
     let line = |hour: u32, n: usize| {
@@ -238,6 +308,7 @@ fn an_incident_that_is_too_large_keeps_no_other_from_being_kept() {
     let head = Head {
         texts: [String::new(), text],
         kept: kept.clone(),
+        conf: None,
     };
     let mut head = Simulated::new("head1".into(), head, QUESTIONS, &Wire::default());
     let mut recorder = Recorder::default();
@@ -280,6 +351,7 @@ fn an_incident_is_kept_below_no_folder_of_a_pool() {
     let head = Head {
         texts: [&logs.corosync, &logs.pacemaker].map(|lines| lines.join("\n")),
         kept: Arc::default(),
+        conf: None,
     };
     let kept = Arc::clone(&head.kept);
     let mut head = Simulated::new("head2".into(), head, QUESTIONS, &Wire::default());

@@ -195,7 +195,7 @@ impl Around<'_> {
 
     fn validate(&self, asked: &Asked) -> Outcome {
         for wanted in asked.start.iter().chain(&asked.stop) {
-            if let Err(why) = self.owned.unfit(&wanted.program) {
+            if let Err(why) = self.owned.program(&wanted.program) {
                 let why = format!("{} {why}", wanted.program);
                 return failed(Code::Installed, Vec::new(), &why);
             }

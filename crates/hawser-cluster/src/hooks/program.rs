@@ -1,11 +1,15 @@
 //! Whether a program is one that root may run: nobody else can have written it, or put another in its place.
 
-use std::fs;
-use std::io::ErrorKind;
+use std::ffi::OsString;
+use std::fs::{self, Metadata};
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use hawser_model::cluster_file::is_program_path;
+
+/// So many links are followed: as many as the kernel follows.
+const LINKS: usize = 40;
 
 /// Whose programs are run, and below which folder that is looked at.
 #[derive(Clone, Debug)]
@@ -28,29 +32,23 @@ impl Default for Owned {
 
 /// Why root must not run this program, in words that follow its path; `None` if it may.
 pub fn unfit(path: &str) -> Option<String> {
-    Owned::default().unfit(path).err()
+    Owned::default().program(path).err()
 }
 
 impl Owned {
-    /// Fails with the reason, in words that follow the path.
-    pub(super) fn unfit(&self, path: &str) -> Result<(), String> {
+    /// The program itself, without a link on the way to it: nobody but the owner can put another there between this look and
+    /// its run. Fails with the reason, in words that follow the path.
+    pub(super) fn program(&self, path: &str) -> Result<PathBuf, String> {
         if !is_program_path(path) {
             return Err("is not the path of a program".into());
         }
-        let path = Path::new(path);
-        // Where a link leads is decided by whoever can write the folder that it is in.
-        self.way(path)?;
-        let real = fs::canonicalize(path).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => "is not there".to_owned(),
-            _ => format!("cannot be looked at: {error}"),
-        })?;
-        self.way(&real)?;
-        let about = fs::metadata(&real).map_err(|error| format!("cannot be looked at: {error}"))?;
+        let real = self.followed(Path::new(path))?;
+        let about = looked_at(&real)?;
         if !about.is_file() {
             return Err("is no regular file".into());
         }
         if about.uid() != self.owner || about.mode() & 0o022 != 0 {
-            return Err(written_by_others(None, about.uid(), about.mode()));
+            return Err(written_by_others(None, &about));
         }
         if about.mode() & 0o111 == 0 {
             return Err(format!(
@@ -58,28 +56,70 @@ impl Owned {
                 about.mode() & 0o7777
             ));
         }
-        Ok(())
+        Ok(real)
     }
 
-    /// The folders that lead to it.
-    fn way(&self, path: &Path) -> Result<(), String> {
-        let folders = path.ancestors().skip(1);
-        for folder in folders.take_while(|folder| folder.starts_with(&self.below)) {
-            let about = fs::symlink_metadata(folder).map_err(|error| match error.kind() {
-                ErrorKind::NotFound => "is not there".to_owned(),
-                _ => format!("cannot be looked at: {}: {error}", folder.display()),
-            })?;
-            // The mode of a link means nothing, and nobody but its owner can put another in its place.
-            let writable = !about.is_symlink() && about.mode() & 0o022 != 0;
-            if about.uid() != self.owner || writable {
-                return Err(written_by_others(Some(folder), about.uid(), about.mode()));
+    /// Where a path leads. Where a link leads is decided by whoever can write the folder that it is in, so each folder in which
+    /// a name is looked up is looked at.
+    fn followed(&self, path: &Path) -> Result<PathBuf, String> {
+        let mut real = PathBuf::from("/");
+        let mut left = names(path);
+        let mut links = 0;
+        while let Some(name) = left.pop() {
+            self.folder(&real)?;
+            if name == ".." {
+                real.pop();
+                continue;
             }
+            let next = real.join(&name);
+            if !looked_at(&next)?.is_symlink() {
+                real = next;
+                continue;
+            }
+            links += 1;
+            if links > LINKS {
+                return Err(format!("is behind more than {LINKS} links"));
+            }
+            let to = fs::read_link(&next).map_err(|error| not_looked_at(&next, &error))?;
+            if to.is_absolute() {
+                real = PathBuf::from("/");
+            }
+            left.extend(names(&to));
+        }
+        Ok(real)
+    }
+
+    fn folder(&self, folder: &Path) -> Result<(), String> {
+        if !folder.starts_with(&self.below) {
+            return Ok(());
+        }
+        let about = looked_at(folder)?;
+        if about.uid() != self.owner || about.mode() & 0o022 != 0 {
+            return Err(written_by_others(Some(folder), &about));
         }
         Ok(())
     }
 }
 
-fn written_by_others(folder: Option<&Path>, owner: u32, mode: u32) -> String {
+/// The names in a path, the first one last.
+fn names(path: &Path) -> Vec<OsString> {
+    let parts = path.components().rev();
+    let names = parts.filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir));
+    names.map(|part| part.as_os_str().to_owned()).collect()
+}
+
+fn looked_at(path: &Path) -> Result<Metadata, String> {
+    fs::symlink_metadata(path).map_err(|error| not_looked_at(path, &error))
+}
+
+fn not_looked_at(path: &Path, error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => "is not there".to_owned(),
+        _ => format!("cannot be looked at: {}: {error}", path.display()),
+    }
+}
+
+fn written_by_others(folder: Option<&Path>, about: &Metadata) -> String {
     let what = match folder {
         Some(folder) => format!(
             "is in {}, which others than root can write",
@@ -87,7 +127,8 @@ fn written_by_others(folder: Option<&Path>, owner: u32, mode: u32) -> String {
         ),
         None => "can be written by others than root".to_owned(),
     };
-    format!("{what} (owner {owner}, mode {:04o})", mode & 0o7777)
+    let mode = about.mode() & 0o7777;
+    format!("{what} (owner {}, mode {mode:04o})", about.uid())
 }
 
 #[cfg(test)]
@@ -96,24 +137,29 @@ mod tests {
 
     use super::*;
 
+    fn mode(path: &Path, mode: u32) {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    fn below(folder: &tempfile::TempDir) -> Owned {
+        Owned {
+            owner: nix::unistd::getuid().as_raw(),
+            below: folder.path().canonicalize().unwrap(),
+        }
+    }
+
     #[test]
     fn only_a_program_that_nobody_else_can_write_is_run() {
         let folder = tempfile::tempdir().unwrap();
-        let below = folder.path().canonicalize().unwrap();
-        let owned = Owned {
-            owner: nix::unistd::getuid().as_raw(),
-            below: below.clone(),
-        };
-        let mode = |path: &Path, mode: u32| {
-            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-        };
+        let owned = below(&folder);
+        let below = &owned.below;
         let inner = below.join("hooks");
         fs::create_dir(&inner).unwrap();
         mode(&inner, 0o755);
         let hook = inner.join("hook");
         let said = |path: &Path| {
             owned
-                .unfit(path.to_str().unwrap())
+                .program(path.to_str().unwrap())
                 .err()
                 .unwrap_or_default()
         };
@@ -150,6 +196,39 @@ mod tests {
             owner: owned.owner + 1,
             ..owned.clone()
         };
-        assert!(other.unfit(hook.to_str().unwrap()).is_err());
+        assert!(other.program(hook.to_str().unwrap()).is_err());
+    }
+
+    #[test]
+    fn every_link_on_the_way_is_in_a_folder_that_nobody_else_can_write() {
+        let folder = tempfile::tempdir().unwrap();
+        let owned = below(&folder);
+        let at = |name: &str| owned.below.join(name);
+        for name in ["sbin", "ops", "lib", "lib/1"] {
+            fs::create_dir(at(name)).unwrap();
+            mode(&at(name), 0o755);
+        }
+        fs::write(at("lib/1/hook"), "#!/bin/sh\n").unwrap();
+        mode(&at("lib/1/hook"), 0o755);
+        // One link to the program, one to its folder, one around; each by way of another folder.
+        symlink(at("lib/1/hook"), at("ops/current")).unwrap();
+        symlink("../ops/current", at("sbin/hook")).unwrap();
+        symlink("../lib/1", at("ops/folder")).unwrap();
+        symlink(at("ops/folder"), at("sbin/folder")).unwrap();
+        symlink(at("sbin/around"), at("sbin/around")).unwrap();
+        let asked = |name: &str| owned.program(at(name).to_str().unwrap());
+        for way in ["sbin/hook", "sbin/folder/hook"] {
+            assert_eq!(asked(way), Ok(at("lib/1/hook")), "{way}");
+        }
+        mode(&at("ops"), 0o777);
+        for way in ["sbin/hook", "sbin/folder/hook"] {
+            let said = asked(way).unwrap_err();
+            assert!(
+                said.starts_with("is in ") && said.contains("/ops, which others"),
+                "{way}: {said}"
+            );
+        }
+        let around = asked("sbin/around").unwrap_err();
+        assert_eq!(around, "is behind more than 40 links");
     }
 }

@@ -39,14 +39,17 @@ impl Wanted {
     /// Runs it for this pool, on this node.
     pub(super) fn run(&self, pool: &str, node: &str, owned: &Owned) -> Ran {
         let what = format!("{} hook {}", self.moment.name(), one_line(&self.program));
-        if let Err(why) = owned.unfit(&self.program) {
-            return Ran {
-                log: Vec::new(),
-                failed: Some(format!("{what} is not run: it {}", one_line(&why))),
-            };
-        }
+        let program = match owned.program(&self.program) {
+            Ok(program) => program,
+            Err(why) => {
+                return Ran {
+                    log: Vec::new(),
+                    failed: Some(format!("{what} is not run: it {}", one_line(&why))),
+                };
+            }
+        };
         let began = Instant::now();
-        let tool = Tool::new(&self.program).limit(self.limit).alone([
+        let tool = Tool::new(program).limit(self.limit).alone([
             ("HAWSER_HOOK", self.moment.name()),
             ("HAWSER_NODE", node),
             ("HAWSER_POOL", pool),

@@ -1,7 +1,7 @@
 //! The agent with real programs, in a folder of its own.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
 use super::*;
@@ -219,6 +219,21 @@ fn a_program_that_others_can_write_is_not_run() {
     );
     assert_eq!(head.act("validate-all").code, Code::Installed);
     assert_eq!(head.written("said"), "");
+}
+
+#[test]
+fn what_was_looked_at_is_run_and_not_the_link_to_it() {
+    let script = "echo \"$0\" > \"${0%/*}/said\"";
+    let mut head = Head::with("before", &[("pre_import", script)]);
+    let folder = head.path().canonicalize().unwrap();
+    let links = folder.join("links");
+    fs::create_dir(&links).unwrap();
+    fs::set_permissions(&links, fs::Permissions::from_mode(0o755)).unwrap();
+    symlink(folder.join("pre_import"), links.join("hook")).unwrap();
+    head.set("pre_import", links.join("hook").to_str().unwrap());
+    assert_eq!(head.act("start").code, Code::Success);
+    let real = folder.join("pre_import");
+    assert_eq!(head.written("said").trim(), real.to_str().unwrap());
 }
 
 #[test]

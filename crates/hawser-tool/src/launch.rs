@@ -19,6 +19,18 @@ use crate::{Deadline, GRACE, ToolError, ended};
 /// What stands before the words of a program that is to be killed as soon as the process that started it is gone.
 pub const TIED: [&str; 4] = ["setpriv", "--pdeathsig", "KILL", "--"];
 
+/// The same for a program that is to end with all that it started in its process group: asked at first (SIGTERM), killed a
+/// second later. `timeout` hands on what it is told; it has no limit of its own here.
+pub const TIED_GROUP: [&str; 7] = [
+    "setpriv",
+    "--pdeathsig",
+    "TERM",
+    "--",
+    "timeout",
+    "--kill-after=1",
+    "0",
+];
+
 /// How long a companion may take to stand.
 const STANDS: Duration = Duration::from_secs(10);
 

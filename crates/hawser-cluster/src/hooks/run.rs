@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use hawser_model::cluster_file::HookMoment;
 use hawser_model::visible::one_line;
-use hawser_tool::Tool;
+use hawser_tool::{TIED_GROUP, Tool, ToolError};
 
 use super::program::Owned;
 
@@ -49,7 +49,10 @@ impl Wanted {
             }
         };
         let began = Instant::now();
-        let tool = Tool::new(program).limit(self.limit).alone([
+        // Pacemaker kills an agent that takes too long, and may go on: a hook must not run on beside what comes next.
+        let [first, words @ ..] = TIED_GROUP;
+        let tool = Tool::new(first).args(words).args([program]);
+        let tool = tool.limit(self.limit).alone([
             ("HAWSER_HOOK", self.moment.name()),
             ("HAWSER_NODE", node),
             ("HAWSER_POOL", pool),
@@ -57,9 +60,14 @@ impl Wanted {
         let output = match tool.output() {
             Ok(output) => output,
             Err(error) => {
+                let why = match &error {
+                    // Not the hook.
+                    ToolError::Missing { .. } => error.to_string(),
+                    _ => error.reason(),
+                };
                 return Ran {
                     log: Vec::new(),
-                    failed: Some(format!("{what}: {}", error.reason())),
+                    failed: Some(format!("{what}: {why}")),
                 };
             }
         };

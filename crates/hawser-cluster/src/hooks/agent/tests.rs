@@ -172,12 +172,57 @@ fn a_hook_that_takes_too_long_is_ended_and_has_failed() {
     let reason = outcome.log.last().unwrap();
     assert!(reason.ends_with("no answer within 2 s"), "{reason}");
     let pid: i32 = head.written("pid").trim().parse().unwrap();
+    assert!(ends(pid), "what it started lives");
+}
+
+/// Whether a process ends soon.
+fn ends(pid: i32) -> bool {
     let lives = || hawser_tool::processes::Process::of(pid).is_some_and(|it| !it.is_dead());
     let until = hawser_tool::Deadline::after(Duration::from_secs(30));
-    assert!(
-        until.holds(Duration::from_millis(10), || !lives()),
-        "what it started lives"
-    );
+    until.holds(Duration::from_millis(10), || !lives())
+}
+
+/// Set where this test is the agent that is killed: the folder of its hook.
+const AGENT_IN: &str = "HAWSER_TEST_AGENT_IN";
+
+#[test]
+fn a_hook_ends_with_an_agent_that_is_killed() {
+    let script =
+        "sleep 600 & echo $! $$ > \"${0%/*}/new\"; mv \"${0%/*}/new\" \"${0%/*}/pids\"; wait";
+    let name = "pre_import";
+    if let Ok(folder) = std::env::var(AGENT_IN) {
+        let owned = Owned {
+            owner: nix::unistd::getuid().as_raw(),
+            below: folder.clone().into(),
+        };
+        let wanted = Wanted {
+            moment: HookMoment::PreImport,
+            program: format!("{folder}/{name}"),
+            limit: Duration::from_secs(600),
+            required: true,
+        };
+        let ran = wanted.run("tank", "head2", &owned);
+        panic!("it was not killed: {:?} {:?}", ran.failed, ran.log);
+    }
+    let head = Head::with("before", &[(name, script)]);
+    let mut agent = hawser_tool::Launch::new(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "hooks::agent::tests::a_hook_ends_with_an_agent_that_is_killed",
+        ])
+        .envs([(AGENT_IN, head.path().canonicalize().unwrap())])
+        .daemon()
+        .unwrap();
+    let until = hawser_tool::Deadline::after(Duration::from_secs(60));
+    let begun = until.holds(Duration::from_millis(10), || {
+        !head.written("pids").is_empty()
+    });
+    agent.kill().unwrap();
+    agent.wait().unwrap();
+    assert!(begun, "the hook was not begun");
+    for pid in head.written("pids").split_whitespace() {
+        assert!(ends(pid.parse().unwrap()), "{pid} lives");
+    }
 }
 
 #[test]

@@ -146,3 +146,20 @@ fn a_pool_names_the_devices_that_it_is_looked_for_on() {
     assert_eq!(named("hawser.toml", "", ""), ["/srv/shelf/vmpool01.img"]);
     assert!(named("machines-lvm.toml", "", "").is_empty());
 }
+
+#[test]
+fn a_pool_may_run_on_the_nodes_that_it_names_or_on_all() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/three-heads/hawser.toml");
+    let text = fs::read_to_string(path).unwrap();
+    let allowed = |text: &str| -> Vec<String> {
+        let file = parse_complete(text, "three-heads").unwrap();
+        let nodes = file.nodes.iter().map(|node| &node.name);
+        let allowed = nodes.filter(|node| file.pools[0].may_run_on(node));
+        allowed.map(ToString::to_string).collect()
+    };
+    assert_eq!(allowed(&text), ["head1", "head2", "head3"]);
+    let pool = "name = \"vmpool01\"\n";
+    assert!(text.contains(pool));
+    let two = text.replace(pool, &format!("{pool}nodes = [\"head1\", \"head3\"]\n"));
+    assert_eq!(allowed(&two), ["head1", "head3"]);
+}

@@ -344,12 +344,10 @@ fn placement(file: &ClusterFile, pool: &Pool, xml: &mut PoolsXml) {
         let preferred = prefers(&pool.placed_id(), prefer.as_str(), pool.preference());
         xml.constraints.push(preferred);
     }
-    let Some(allowed) = &pool.nodes else { return };
-    for node in file
-        .nodes
-        .iter()
-        .filter(|node| !allowed.contains(&node.name))
-    {
+    for node in &file.nodes {
+        if pool.may_run_on(&node.name) {
+            continue;
+        }
         // Such a node need not even have the agents, so it is not asked whether something runs
         // there either.
         let id = format!("{OWN_CONSTRAINT}{}-not-on-{}", pool.name, node.name);

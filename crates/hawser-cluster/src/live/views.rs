@@ -233,11 +233,7 @@ fn whole_questions(
         let ports = addresses
             .filter(|(link, _)| san(link.as_str()))
             .map(|(link, address)| (link.to_string(), address.to_string()));
-        let may_run = |pool: &Pool| {
-            let wired = pool.nodes.as_ref();
-            wired.is_none_or(|nodes| nodes.iter().any(|node| *node.get() == name))
-        };
-        let pools = pools.iter().filter(|(pool, _)| may_run(pool));
+        let pools = pools.iter().filter(|(pool, _)| pool.may_run_on(&name));
         let more = MoreQuestions {
             nodes: nodes.clone(),
             devices: devices.remove(&name).unwrap_or_default(),

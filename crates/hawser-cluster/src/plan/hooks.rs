@@ -11,10 +11,8 @@ use super::problems::Problem;
 
 /// The pools that may run on a node.
 fn here<'a>(file: &'a ClusterFile, node: &'a HostName) -> impl Iterator<Item = &'a Pool> {
-    file.pools.iter().filter(move |pool| {
-        let allowed = pool.nodes.as_ref();
-        allowed.is_none_or(|nodes| nodes.iter().any(|name| name.get() == node))
-    })
+    let pools = file.pools.iter();
+    pools.filter(move |pool| pool.may_run_on(node))
 }
 
 /// The programs that a node must have.

@@ -25,12 +25,8 @@ pub(super) fn problems(file: &ClusterFile, node: &HostName, there: &NodeFacts) -
     };
     let names: Vec<&str> = interfaces.iter().map(String::as_str).collect();
     let has = one_line(&names.join(", ")).into_owned();
-    let allowed = |pool: &&Pool| {
-        let nodes = pool.nodes.as_ref();
-        nodes.is_none_or(|nodes| nodes.iter().any(|name| name.get() == node))
-    };
     let mut found = Vec::new();
-    for pool in file.pools.iter().filter(allowed) {
+    for pool in file.pools.iter().filter(|pool| pool.may_run_on(node)) {
         let missing = with_nics(pool).filter(|(_, nic)| !interfaces.contains(*nic));
         found.extend(missing.map(|(one, nic)| Problem::NoInterface {
             node: node.clone(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-use hawser_model::cluster_file::{Backend, ClusterFile, CryptoHash, ExportKind, Pool, QdeviceTls};
+use hawser_model::cluster_file::{Backend, ClusterFile, CryptoHash, ExportKind, QdeviceTls};
 use hawser_model::names::HostName;
 
 use super::facts::{Facts, NodeFacts};
@@ -249,11 +249,7 @@ fn no_device(file: &ClusterFile, node: &HostName, there: &NodeFacts) -> Option<P
 
 /// Whether a pool that may run on this node is offered by iSCSI.
 fn offers_volumes(file: &ClusterFile, node: &HostName) -> bool {
-    let here = |pool: &&Pool| {
-        let allowed = pool.nodes.as_ref();
-        allowed.is_none_or(|nodes| nodes.iter().any(|name| name.get() == node))
-    };
-    let mut pools = file.pools.iter().filter(here);
+    let mut pools = file.pools.iter().filter(|pool| pool.may_run_on(node));
     pools.any(|pool| *pool.exports == ExportKind::Iscsi)
 }
 

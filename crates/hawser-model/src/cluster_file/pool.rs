@@ -236,6 +236,12 @@ impl Backend {
 
 /// Names of a pool's resources in Pacemaker, and what follows from its keys.
 impl Pool {
+    /// Whether it may run on this node: whether that is wired to its disks.
+    pub fn may_run_on(&self, node: &HostName) -> bool {
+        let wired = self.nodes.as_ref();
+        wired.is_none_or(|nodes| nodes.iter().any(|name| name.get() == node))
+    }
+
     /// The resource that imports, mounts or activates it.
     pub fn storage_id(&self) -> String {
         self.name.to_string()

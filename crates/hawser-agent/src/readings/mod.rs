@@ -16,7 +16,7 @@ pub(crate) use local::read_local;
 pub(crate) use writer::Writer;
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -230,7 +230,8 @@ impl Open {
     /// Whether somebody has cut or removed the file: what comes would follow the rest of a line.
     fn is_cut(&self) -> bool {
         let file = self.file.metadata();
-        file.is_ok_and(|file| file.len() < self.good || file.nlink() == 0)
+        let is = |file: Metadata| file.len() < self.good || file.nlink() == 0;
+        file.is_ok_and(|file| file.is_file() && is(file))
     }
 
     fn write(&mut self, line: &str) -> std::io::Result<()> {

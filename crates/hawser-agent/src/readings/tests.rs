@@ -152,7 +152,8 @@ fn a_part_that_is_cut_or_removed_while_it_is_written_costs_what_was_cut_and_no_m
     let (before, after) = found.split_at(found.len() - 5);
     assert_eq!(after, [10, 11, 12, 13, 14]);
     assert!(before.len() > 2 && before.is_sorted(), "{found:?}");
-    assert_eq!(kept.damaged, 1);
+    // The rest of a line at the end of a file is what a cut leaves, and no damage.
+    assert_eq!(kept.damaged, 0);
     // The whole folder's files are gone: it begins again.
     for number in [1, 2] {
         std::fs::remove_file(dir.path().join(format!("{number:08}.full"))).unwrap();

@@ -64,6 +64,11 @@ impl Turns {
         &self.left_to_others
     }
 
+    /// Whether nothing waits, and nothing is left to others: then what they show does not matter.
+    pub fn is_idle(&self) -> bool {
+        self.waiting.is_empty() && self.left_to_others.is_empty()
+    }
+
     /// Adds those of which nobody has told yet.
     pub fn untold(&self, waiting: &mut Waiting) {
         for key in self.waiting.keys() {
@@ -175,6 +180,7 @@ mod tests {
         let (began, ended) = (Change::Began(alarm("a")), Change::Ended(alarm("a")));
         let alone = Seen::default();
         assert_eq!(turns.take(at(0), vec![began.clone()], &alone), vec![began]);
+        assert!(turns.is_idle());
         assert_eq!(turns.take(at(9), vec![ended.clone()], &alone), vec![ended]);
     }
 
@@ -183,7 +189,9 @@ mod tests {
         let mut turns = Turns::default();
         let (began, ended) = (Change::Began(alarm("a")), Change::Ended(alarm("a")));
         assert_eq!(turns.take(at(0), vec![began.clone()], &seen(&[])), []);
+        assert!(!turns.is_idle(), "it waits");
         assert_eq!(turns.take(at(2), vec![], &seen(&["a"])), []);
+        assert!(!turns.is_idle(), "it may come back");
         assert_eq!(turns.take(at(60), vec![ended.clone()], &seen(&[])), []);
         // Had that head died meanwhile, nobody else would tell of the end.
         turns.take(at(70), vec![began], &seen(&["a"]));

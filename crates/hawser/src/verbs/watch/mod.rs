@@ -227,7 +227,8 @@ impl Voice {
         for change in changes {
             output::print(&(render::watch::change(change) + "\n"));
         }
-        if let Some(teller) = &self.teller {
+        let concerned = !changes.is_empty() || !self.turns.is_idle();
+        if let Some(teller) = self.teller.as_ref().filter(|_| concerned) {
             let at = self.clock.now();
             let told = self.turns.take(at, changes.to_vec(), &self.board.seen());
             for change in told {

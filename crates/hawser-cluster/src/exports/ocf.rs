@@ -79,16 +79,9 @@ pub fn meta_data() -> &'static str {
 
 /// Runs an action. `environment` has the parameters as `OCF_RESKEY_…`.
 pub fn run(action: Option<&str>, environment: &BTreeMap<String, String>) -> Outcome {
-    let said = |output: &str| Outcome {
-        code: Code::Success,
-        output: output.to_owned(),
-        log: Vec::new(),
-    };
     let action = match action {
         Some("meta-data") => return said(meta_data()),
-        Some("usage" | "help") => {
-            return said("start stop monitor reload reload-agent validate-all meta-data\n");
-        }
+        Some("usage" | "help") => return said(USAGE),
         Some(
             action @ ("start" | "stop" | "monitor" | "status" | "reload" | "reload-agent"
             | "validate-all"),
@@ -129,11 +122,23 @@ pub fn run(action: Option<&str>, environment: &BTreeMap<String, String>) -> Outc
 
 /// How long Pacemaker lets the operation take, if that is longer than a look takes at most.
 fn allowed(environment: &BTreeMap<String, String>) -> Duration {
-    let timeout = environment.get("OCF_RESKEY_CRM_meta_timeout");
+    let timeout = Given(environment).get("CRM_meta_timeout");
     let timeout = timeout.and_then(|millis| millis.parse().ok());
     timeout.map_or(service::LOOK, |millis| {
         Duration::from_millis(millis).clamp(service::LOOK, Duration::from_secs(3600))
     })
+}
+
+/// The actions of an agent.
+pub(crate) const USAGE: &str = "start stop monitor reload reload-agent validate-all meta-data\n";
+
+/// An action that only says something.
+pub(crate) fn said(output: &str) -> Outcome {
+    Outcome {
+        code: Code::Success,
+        output: output.to_owned(),
+        log: Vec::new(),
+    }
 }
 
 /// An action that ended so.
@@ -176,22 +181,41 @@ fn code(error: &ServiceError) -> Code {
     }
 }
 
+/// The parameters as Pacemaker hands them over (`OCF_RESKEY_…`, OCF Resource Agent API 1.1). An empty one is none.
+#[derive(Clone, Copy)]
+pub(crate) struct Given<'a>(pub(crate) &'a BTreeMap<String, String>);
+
+impl<'a> Given<'a> {
+    /// The one of that name.
+    pub(crate) fn get(self, name: &str) -> Option<&'a str> {
+        let value = self.0.get(&format!("OCF_RESKEY_{name}"))?.trim();
+        (!value.is_empty()).then_some(value)
+    }
+
+    /// The same, which must be there.
+    pub(crate) fn needed(self, name: &str) -> Result<&'a str, String> {
+        self.get(name)
+            .ok_or_else(|| format!("the parameter {name} is missing"))
+    }
+
+    /// The name of the pool.
+    pub(crate) fn pool(self) -> Result<&'a str, String> {
+        let pool = self.needed("pool")?;
+        match Parameters::is_name(pool) {
+            true => Ok(pool),
+            false => Err(format!("pool: \"{pool}\" is no name of a pool")),
+        }
+    }
+}
+
 /// The parameters that Pacemaker hands over.
 ///
 /// # Errors
 /// One sentence that names the parameter.
 pub fn parameters(environment: &BTreeMap<String, String>) -> Result<Parameters, String> {
-    let get = |name: &str| {
-        let value = environment.get(&format!("OCF_RESKEY_{name}"));
-        value
-            .map(|value| value.trim())
-            .filter(|value| !value.is_empty())
-    };
-    let needed = |name: &str| get(name).ok_or_else(|| format!("the parameter {name} is missing"));
-    let pool = needed("pool")?;
-    if !Parameters::is_name(pool) {
-        return Err(format!("pool: \"{pool}\" is no name of a pool"));
-    }
+    let given = Given(environment);
+    let get = |name| given.get(name);
+    let pool = given.pool()?;
     let called = |name: &str| {
         Backend::named(name).ok_or_else(|| format!("backend: \"{name}\" is neither tgt nor lio"))
     };

@@ -14,12 +14,11 @@ use nix::unistd::gethostname;
 use super::mark::{FOLDER, Mark, MarkFile};
 use super::program::Owned;
 use super::run::Wanted;
-use crate::exports::host::Parameters;
-use crate::exports::ocf::{Code, Outcome, ended, failed};
+use crate::exports::ocf::{Code, Given, Outcome, USAGE, ended, failed, said};
 use crate::xml::Element;
 
 /// Its own description.
-pub const META_DATA: &str = include_str!("ocf.xml");
+const META_DATA: &str = include_str!("ocf.xml");
 
 /// How long the cluster's configuration is waited for.
 const CONFIGURATION: Duration = Duration::from_secs(10);
@@ -67,16 +66,9 @@ fn configured(resource: &str) -> Result<bool, String> {
 
 impl Around<'_> {
     fn run(&self, action: Option<&str>, environment: &BTreeMap<String, String>) -> Outcome {
-        let said = |output: &str| Outcome {
-            code: Code::Success,
-            output: output.to_owned(),
-            log: Vec::new(),
-        };
         let work: fn(&Self, &Asked) -> Outcome = match action {
             Some("meta-data") => return said(META_DATA),
-            Some("usage" | "help") => {
-                return said("start stop monitor reload reload-agent validate-all meta-data\n");
-            }
+            Some("usage" | "help") => return said(USAGE),
             Some("start") => Self::start,
             Some("stop") => Self::stop,
             Some("monitor" | "status") => Self::monitor,
@@ -206,30 +198,21 @@ impl Around<'_> {
 
 /// The parameters that Pacemaker hands over, or one sentence that names the wrong one.
 fn asked(environment: &BTreeMap<String, String>) -> Result<Asked, String> {
-    let get = |name: &str| {
-        let value = environment.get(&format!("OCF_RESKEY_{name}"));
-        value
-            .map(|value| value.trim())
-            .filter(|value| !value.is_empty())
-    };
-    let needed = |name: &str| get(name).ok_or_else(|| format!("the parameter {name} is missing"));
-    let pool = needed("pool")?;
-    if !Parameters::is_name(pool) {
-        return Err(format!("pool: \"{pool}\" is no name of a pool"));
-    }
-    let place = needed("place")?;
+    let given = Given(environment);
+    let pool = given.pool()?;
+    let place = given.needed("place")?;
     let place = HookPlace::named(place)
         .ok_or_else(|| format!("place: \"{place}\" is neither before nor after"))?;
     let wanted = |moment: HookMoment| -> Result<Option<Wanted>, String> {
         let key = moment.key();
-        let Some(program) = get(key) else {
+        let Some(program) = given.get(key) else {
             return Ok(None);
         };
-        let limit = needed(&format!("{key}_timeout"))?;
+        let limit = given.needed(&format!("{key}_timeout"))?;
         let limit: Period = limit
             .parse()
             .map_err(|_| format!("{key}_timeout: \"{limit}\" is no time such as 10s"))?;
-        let required = match get(&format!("{key}_required")) {
+        let required = match given.get(&format!("{key}_required")) {
             None => moment.is_required(),
             Some("true") => true,
             Some("false") => false,
@@ -247,22 +230,16 @@ fn asked(environment: &BTreeMap<String, String>) -> Result<Asked, String> {
         }))
     };
     let (start, stop) = place.moments();
-    let own = |name: &str| {
-        environment
-            .get(name)
-            .filter(|value| !value.is_empty())
-            .cloned()
-    };
+    let resource = environment.get("OCF_RESOURCE_INSTANCE");
+    let node = given.get("CRM_meta_on_node").map(str::to_owned);
     let here = || gethostname().ok().and_then(|name| name.into_string().ok());
     Ok(Asked {
-        resource: own("OCF_RESOURCE_INSTANCE").unwrap_or_default(),
+        resource: resource.cloned().unwrap_or_default(),
         pool: pool.to_owned(),
         place,
         start: wanted(start)?,
         stop: wanted(stop)?,
-        node: own("OCF_RESKEY_CRM_meta_on_node")
-            .or_else(here)
-            .unwrap_or_default(),
+        node: node.or_else(here).unwrap_or_default(),
     })
 }
 

@@ -8,7 +8,7 @@ mod mark;
 mod program;
 mod run;
 
-pub use agent::{Asked, META_DATA, ocf};
+pub use agent::ocf;
 pub use program::unfit;
 
 /// The agent's name, as Pacemaker's configuration has it.

@@ -18,7 +18,7 @@ pub(super) fn resource(pool: &Pool, place: HookPlace, stuck: &'static str) -> Op
     let mut parameters = vec![pair("place", place.name()), pair("pool", &pool.name)];
     for (moment, hook) in pool.hooks.of(place) {
         let key = moment.key();
-        let required = hook.required.unwrap_or(moment.is_required());
+        let required = hook.is_required(moment);
         parameters.push(pair(key, &hook.program));
         parameters.push(pair(&format!("{key}_required"), required));
         parameters.push(pair(&format!("{key}_timeout"), hook.timeout()));
@@ -34,7 +34,7 @@ pub(super) fn resource(pool: &Pool, place: HookPlace, stuck: &'static str) -> Op
     let required = pool
         .hooks
         .at(stop)
-        .is_some_and(|hook| hook.required.unwrap_or(stop.is_required()));
+        .is_some_and(|hook| hook.is_required(stop));
     let ops = [
         Op::once("start", limit(start)),
         Op::once("stop", limit(stop)).on_fail(Some(if required { stuck } else { "ignore" })),

@@ -2,22 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use hawser_model::cluster_file::{ClusterFile, Pool};
+use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
 use hawser_model::visible::one_line;
 
 use super::facts::NodeFacts;
 use super::problems::Problem;
 
-/// The pools that may run on a node.
-fn here<'a>(file: &'a ClusterFile, node: &'a HostName) -> impl Iterator<Item = &'a Pool> {
-    let pools = file.pools.iter();
-    pools.filter(move |pool| pool.may_run_on(node))
-}
-
 /// The programs that a node must have.
 pub(crate) fn programs(file: &ClusterFile, node: &HostName) -> BTreeSet<String> {
-    let hooks = here(file, node).flat_map(|pool| pool.hooks.all());
+    let hooks = file.pools_on(node).flat_map(|pool| pool.hooks.all());
     hooks.map(|(_, hook)| hook.program.to_string()).collect()
 }
 
@@ -26,7 +20,7 @@ pub(super) fn problems<'a>(
     node: &'a HostName,
     there: &'a NodeFacts,
 ) -> impl Iterator<Item = Problem> + 'a {
-    here(file, node).flat_map(move |pool| {
+    file.pools_on(node).flat_map(move |pool| {
         pool.hooks.all().filter_map(move |(moment, hook)| {
             let why = there.unfit_programs.get(hook.program.as_str())?;
             Some(Problem::Hook {

@@ -26,7 +26,7 @@ pub(super) fn problems(file: &ClusterFile, node: &HostName, there: &NodeFacts) -
     let names: Vec<&str> = interfaces.iter().map(String::as_str).collect();
     let has = one_line(&names.join(", ")).into_owned();
     let mut found = Vec::new();
-    for pool in file.pools.iter().filter(|pool| pool.may_run_on(node)) {
+    for pool in file.pools_on(node) {
         let missing = with_nics(pool).filter(|(_, nic)| !interfaces.contains(*nic));
         found.extend(missing.map(|(one, nic)| Problem::NoInterface {
             node: node.clone(),

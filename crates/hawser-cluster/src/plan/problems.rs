@@ -249,8 +249,8 @@ fn no_device(file: &ClusterFile, node: &HostName, there: &NodeFacts) -> Option<P
 
 /// Whether a pool that may run on this node is offered by iSCSI.
 fn offers_volumes(file: &ClusterFile, node: &HostName) -> bool {
-    let mut pools = file.pools.iter().filter(|pool| pool.may_run_on(node));
-    pools.any(|pool| *pool.exports == ExportKind::Iscsi)
+    file.pools_on(node)
+        .any(|pool| *pool.exports == ExportKind::Iscsi)
 }
 
 /// An exports resource that is started where its target is missing fails, and its pool moves.

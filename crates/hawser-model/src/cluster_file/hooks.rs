@@ -38,6 +38,11 @@ impl Hook {
     pub fn timeout(&self) -> Period {
         self.timeout.as_ref().map_or(USUAL, |given| **given)
     }
+
+    /// Whether what follows waits for its success, as the hook of that moment.
+    pub fn is_required(&self, moment: HookMoment) -> bool {
+        self.required.unwrap_or(moment.is_required())
+    }
 }
 
 /// How long a hook may take if the file says nothing.

@@ -37,6 +37,7 @@ pub use watch::HeadWatch;
 
 pub use crate::toml_file::{At, Network, NotA, Period, SecretRef, Speed};
 
+use crate::names::HostName;
 use crate::toml_file::{self, Found};
 use crate::topology::{Link, Node, Reach, Topology};
 
@@ -125,6 +126,11 @@ impl ClusterFile {
     /// The node of that name.
     pub fn node(&self, name: &str) -> Option<&NodeEntry> {
         self.nodes.iter().find(|node| node.name.as_str() == name)
+    }
+
+    /// The pools that may run on this node.
+    pub fn pools_on<'a>(&'a self, node: &'a HostName) -> impl Iterator<Item = &'a Pool> {
+        self.pools.iter().filter(move |pool| pool.may_run_on(node))
     }
 
     /// The links that carry this, in the file's order.

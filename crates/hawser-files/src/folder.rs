@@ -32,6 +32,15 @@ impl Expected {
         limit: 1 << 20,
         private: false,
     };
+
+    /// A file that this process keeps for itself.
+    pub fn own(limit: u64) -> Self {
+        Self {
+            owner: geteuid().as_raw(),
+            limit,
+            private: true,
+        }
+    }
 }
 
 /// An open folder. It may be one that is entered and not listed (`O_PATH`).

@@ -17,11 +17,7 @@ const CODE: usize = 64;
 /// What is kept there. What is no file of ours is said, and says nothing.
 pub(super) fn read(folder: &Folder) -> FoundAlarms {
     let path = folder.path().join(NAME);
-    let expected = Expected {
-        owner: nix::unistd::geteuid().as_raw(),
-        limit: LARGEST,
-        private: true,
-    };
+    let expected = Expected::own(LARGEST);
     let found = match folder.read(OsStr::new(NAME), expected) {
         Ok(None) => Ok(KeptAlarms::default()),
         Ok(Some(bytes)) => parsed(&bytes).map_err(|why| format!("{}: {why}", path.display())),

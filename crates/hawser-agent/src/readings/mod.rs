@@ -331,11 +331,7 @@ fn numbered(folder: &Folder) -> Result<Vec<(u64, bool)>, FileError> {
 
 /// A part is no larger than its bounds and one reading.
 fn expected() -> Expected {
-    Expected {
-        owner: nix::unistd::geteuid().as_raw(),
-        limit: 8 * PART_BYTES,
-        private: true,
-    }
+    Expected::own(8 * PART_BYTES)
 }
 
 #[cfg(test)]

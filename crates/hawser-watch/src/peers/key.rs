@@ -39,12 +39,8 @@ pub enum KeyError {
 /// # Errors
 /// There is none, or it is not what it should be.
 pub fn read(path: &Path) -> Result<Zeroizing<[u8; LENGTH]>, KeyError> {
-    let expected = Expected {
-        owner: nix::unistd::geteuid().as_raw(),
-        limit: MOST,
-        private: true,
-    };
-    let secret = Zeroizing::new(hawser_files::read(path, expected)?.ok_or(KeyError::None)?);
+    let secret = hawser_files::read(path, Expected::own(MOST))?;
+    let secret = Zeroizing::new(secret.ok_or(KeyError::None)?);
     derive(&secret)
 }
 

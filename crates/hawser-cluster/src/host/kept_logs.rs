@@ -74,6 +74,12 @@ impl KeptLogs {
     /// Bytes of one, as it is kept.
     pub const LARGEST: u64 = 2 << 20;
 
+    /// Of which incident a file of this name is: `ID.json` of the head on which it lies, `ID.head2.json` of another; of links alone
+    /// `ID-links.json`, `ID-links.head2.json`.
+    pub fn id_of(file: &str) -> Option<&str> {
+        Name::of(file).map(|name| name.id)
+    }
+
     /// Bytes of its lines.
     fn lines(&self) -> u64 {
         let lines = self.corosync.iter().chain(&self.pacemaker);
@@ -207,11 +213,7 @@ impl<'a> Name<'a> {
 }
 
 fn expected() -> Expected {
-    Expected {
-        owner: nix::unistd::geteuid().as_raw(),
-        limit: KeptLogs::LARGEST,
-        private: true,
-    }
+    Expected::own(KeptLogs::LARGEST)
 }
 
 fn refused(path: &Path, why: &str) -> FileError {

@@ -361,16 +361,9 @@ fn wanted(path: &Path) -> Option<What> {
         () if of("corosync.log") => Some(What::Log(LogKind::Corosync)),
         () if of("pacemaker.log") => Some(What::Log(LogKind::Pacemaker)),
         () if name == "cib.xml" => Some(What::Cib),
-        () if name.strip_suffix(".json").is_some_and(is_of_incident) => Some(What::Kept),
+        () if KeptLogs::id_of(name).is_some_and(is_id) => Some(What::Kept),
         () => None,
     }
-}
-
-/// Whether a file may be called so that has an incident of the head on which it lies, or of another: `ID`, `ID.head2`; of links
-/// alone `ID-links`, `ID-links.head2`.
-fn is_of_incident(name: &str) -> bool {
-    let id = name.split('.').next();
-    id.is_some_and(|id| is_id(id.strip_suffix("-links").unwrap_or(id)))
 }
 
 /// Whether an incident may be called so: by the second in which it began.

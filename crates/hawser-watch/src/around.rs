@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
-use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use hawser_account::incident::{local, moment};
@@ -18,8 +17,8 @@ use hawser_model::output::incident::{
 use hawser_model::readings::{AllNoted, KeptReadings, Noted};
 
 /// Readings are asked for from so long before an incident to so long after it, as its lines are kept.
-pub(crate) const BEFORE: Duration = Duration::from_secs(60);
-pub(crate) const AFTER: Duration = Duration::from_secs(120);
+const BEFORE: Duration = Duration::from_secs(60);
+const AFTER: Duration = Duration::from_secs(120);
 
 /// Puts into the one incident of a report what the heads' rings have of it; what they have not is among the gaps.
 pub fn with_readings(heads: &mut Hosts, report: &mut IncidentsReport) {
@@ -35,29 +34,21 @@ pub fn with_readings(heads: &mut Hosts, report: &mut IncidentsReport) {
         let ahead_s = head.and_then(|head| head.ahead_s).unwrap_or(0.0);
         (ahead_s * 1e6).round() as i64
     };
-    let lasted = Duration::from_secs_f64(incident.lasted_s.max(0.0));
-    let asked = |name: &HostName| {
-        let ahead = ahead_us(name);
-        ReadReadings {
-            from: began.shifted(ahead - us(BEFORE)),
-            to: began.shifted(ahead + us(lasted) + us(AFTER)),
-        }
-    };
-    let ours = |name: &HostName| ReadKeptReadings {
-        from: asked(name).from,
-        to: asked(name).to,
-    };
+    let lasted_s = incident.lasted_s;
+    let time = |name: &HostName| window(began.shifted(ahead_us(name)), lasted_s);
     let Ok(answered) = on_all(heads, |name, head| {
-        let ring = head.ask(&asked(name));
-        Ok::<_, Infallible>((ring, head.ask(&ours(name)).unwrap_or_default()))
+        let (from, to) = time(name);
+        let ring = head.ask(&ReadReadings { from, to });
+        let kept = head.ask(&ReadKeptReadings { from, to });
+        Ok::<_, Infallible>((ring, kept.unwrap_or_default()))
     });
     let (mut rings, mut kept) = (BTreeMap::new(), BTreeMap::new());
     for (name, (ring, with)) in answered {
         for one in with {
             let of = one.head.unwrap_or_else(|| name.clone());
-            let time = asked(&of).from..=asked(&of).to;
             let began = began.shifted(ahead_us(&of));
-            if let Some(readings) = within(one.readings, &time, began) {
+            let (_, to) = time(&of);
+            if let Some(readings) = within(one.readings, to, began) {
                 nearest(&mut kept, of, name.clone(), readings);
             }
         }
@@ -94,12 +85,8 @@ pub fn with_readings(heads: &mut Hosts, report: &mut IncidentsReport) {
 
 /// What was kept, without what came after this time; none if it begins after the incident did, since it was kept around
 /// another one.
-fn within(
-    mut kept: KeptReadings,
-    time: &RangeInclusive<Moment>,
-    began: Moment,
-) -> Option<KeptReadings> {
-    kept.readings.retain(|reading| reading.at <= *time.end());
+fn within(mut kept: KeptReadings, to: Moment, began: Moment) -> Option<KeptReadings> {
+    kept.readings.retain(|reading| reading.at <= to);
     let first = kept.readings.first()?;
     (first.at <= began).then_some(kept)
 }
@@ -117,6 +104,13 @@ fn nearest(
     if known.is_none_or(|(_, known)| rank(known) < rank(&readings)) {
         kept.insert(of, (by, readings));
     }
+}
+
+/// From when to when an incident is looked at that began then, by a head's clock, and lasted so long.
+pub(crate) fn window(began: Moment, lasted_s: f64) -> (Moment, Moment) {
+    let lasted = Duration::from_secs_f64(lasted_s.max(0.0));
+    let ended = began.shifted(us(lasted));
+    (began.shifted(-us(BEFORE)), ended.shifted(us(AFTER)))
 }
 
 fn us(time: Duration) -> i64 {

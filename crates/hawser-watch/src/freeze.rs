@@ -11,7 +11,7 @@ use hawser_host::{Host, HostError};
 use hawser_model::drill::Moment;
 use hawser_model::output::incident::IncidentsReport;
 
-use crate::around::{AFTER, BEFORE};
+use crate::around::window;
 
 /// Incidents that are looked at, the newest: of one that is older the ring may have thinned what it had.
 const NEWEST: usize = 20;
@@ -92,9 +92,7 @@ fn around(report: &IncidentsReport, id: &str) -> Option<(Moment, Moment)> {
     let mut times = incidents.filter_map(|it| Some((moment(&it.began)?, it.lasted_s)));
     let near = |at: Moment| at.since(named).abs() <= MOVES.as_secs_f64();
     let (began, lasted_s) = times.find(|(at, _)| near(*at))?;
-    let ended = began.shifted((lasted_s.max(0.0) * 1e6) as i64);
-    let us = |time: Duration| time.as_micros() as i64;
-    Some((began.shifted(-us(BEFORE)), ended.shifted(us(AFTER))))
+    Some(window(began, lasted_s))
 }
 
 /// When an incident of this name began: `20261122-111412`.

@@ -51,7 +51,7 @@ struct State {
 }
 
 struct Posted {
-    shown: Shown,
+    shown: Arc<Shown>,
     health: Health,
     problem: Option<String>,
     at: Duration,
@@ -92,8 +92,9 @@ impl Board {
 
     /// Shows this from now on; `problem` is why the last look at the cluster failed.
     pub fn show(&self, shown: Shown, health: Health, problem: Option<&str>) {
+        let tells = health.tells;
         let posted = Posted {
-            shown,
+            shown: Arc::new(Shown { tells, ..shown }),
             health,
             problem: problem.map(str::to_owned),
             at: self.0.clock.now(),
@@ -111,11 +112,6 @@ impl Board {
         self.put(|state| drop(state.others.insert(head.clone(), other)));
     }
 
-    /// What the watches of the other heads show.
-    pub fn others(&self) -> BTreeMap<HostName, Other> {
-        self.lock().others.clone()
-    }
-
     /// What the watches of the other heads tell people of.
     pub fn seen(&self) -> Seen {
         let (posted, others) = {
@@ -129,13 +125,10 @@ impl Board {
     }
 
     /// What this watch shows, for those of the other heads. Absent: it has read nothing yet, or hangs.
-    pub fn newest(&self) -> Option<Shown> {
+    pub fn newest(&self) -> Option<Arc<Shown>> {
         let posted = self.lock().posted.clone();
         let posted = posted.filter(|posted| self.0.clock.since(posted.at) < ALIVE);
-        posted.map(|posted| Shown {
-            tells: posted.health.tells,
-            ..posted.shown.clone()
-        })
+        posted.map(|posted| Arc::clone(&posted.shown))
     }
 
     /// Whether pages are open.
@@ -156,7 +149,7 @@ impl Board {
             (posted, state.incidents.clone(), state.others.clone())
         };
         let posted = posted.as_deref();
-        let mine = posted.map(|posted| &posted.shown);
+        let mine = posted.map(|posted| posted.shown.as_ref());
         let alone = others.is_empty();
         let all = mine.filter(|_| !alone);
         let all = all.map(|mine| joined(&self.0.file, mine, &others));

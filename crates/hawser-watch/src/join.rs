@@ -33,6 +33,7 @@ impl Other {
 pub fn joined(file: &ClusterFile, mine: &Shown, others: &BTreeMap<HostName, Other>) -> Shown {
     let mut all = mine.clone();
     all.whole = true;
+    (all.troubles, all.reading.alarms) = together(file, mine, others);
     for (name, other) in others {
         let Some(shown) = other.now() else {
             all.reading.heads.push(silent(name, other));
@@ -44,7 +45,6 @@ pub fn joined(file: &ClusterFile, mine: &Shown, others: &BTreeMap<HostName, Othe
         all.heads.extend(shown.heads.clone());
         let both = [all.running.take(), shown.running.clone()];
         all.running = both.into_iter().flatten().min_by_key(|it| it.since);
-        all.troubles.extend(shown.troubles.iter().cloned());
         all.not_kept = all.not_kept.saturating_add(shown.not_kept);
     }
     let place = |head: &HeadReading| file.nodes.iter().position(|node| *node.name == head.name);
@@ -61,9 +61,20 @@ pub fn joined(file: &ClusterFile, mine: &Shown, others: &BTreeMap<HostName, Othe
         all.status.clone_from(&view.status);
         all.asked_at = view.asked_at;
     }
-    all.troubles = once(std::mem::take(&mut all.troubles));
-    all.reading.alarms = grouped(all.troubles.clone(), &file.topology());
     all
+}
+
+/// The troubles of all heads, and the alarms that they are together.
+fn together(
+    file: &ClusterFile,
+    mine: &Shown,
+    others: &BTreeMap<HostName, Other>,
+) -> (Vec<Alarm>, Vec<Alarm>) {
+    let theirs = others.values().filter_map(Other::now);
+    let all = theirs.flat_map(|shown| &shown.troubles);
+    let troubles = once(mine.troubles.iter().chain(all).cloned());
+    let alarms = grouped(troubles.clone(), &file.topology());
+    (troubles, alarms)
 }
 
 /// What is told by the watches of the heads before this one in the file, and what of this one's is part of it.
@@ -88,7 +99,7 @@ pub fn seen(
     let all = all.flat_map(|shown| shown.troubles.iter().chain(&shown.reading.alarms));
     let earlier: BTreeSet<Key> = all.map(Alarm::key).collect();
     // A group that only all heads together make is told by nobody, and its parts are.
-    let together = joined(file, mine, others).reading.alarms;
+    let (_, together) = together(file, mine, others);
     let theirs = together
         .iter()
         .filter(|alarm| earlier.contains(&alarm.key()));
@@ -120,7 +131,7 @@ fn silent(name: &HostName, other: &Other) -> HeadReading {
 }
 
 /// A trouble that several heads see is one: since the first of them has, and in the words of whoever is asked.
-fn once(troubles: Vec<Alarm>) -> Vec<Alarm> {
+fn once(troubles: impl Iterator<Item = Alarm>) -> Vec<Alarm> {
     let mut all: BTreeMap<_, Alarm> = BTreeMap::new();
     for trouble in troubles {
         match all.get_mut(&trouble.key()) {

@@ -272,7 +272,7 @@ impl Teller {
         };
         let letter = Letter {
             message,
-            about: (alarm.code.clone(), alarm.place.clone()),
+            about: alarm.key(),
             began,
         };
         locked(&self.told).waiting.put(&letter);

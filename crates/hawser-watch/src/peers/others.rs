@@ -16,6 +16,7 @@ use super::{ReadWatched, Ring};
 use crate::board::Board;
 use crate::join::Other;
 use crate::past::Past;
+use crate::shown::Shown;
 
 /// Another watch is asked so often while somebody looks, or something is wrong.
 const SOON: Duration = Duration::from_secs(2);
@@ -42,6 +43,7 @@ pub fn ask(ring: &Arc<Ring>, board: &Board, past: &Past, clock: &Clock) -> io::R
             ring: Arc::clone(ring),
             name: name.clone(),
             peer: None,
+            last: None,
             own: hawser_agent::own(ring.own.clone()),
             known: Known::default(),
         };
@@ -68,29 +70,24 @@ struct Asking {
     ring: Arc<Ring>,
     name: HostName,
     peer: Option<Peer>,
+    /// What it showed last.
+    last: Option<Arc<Shown>>,
     own: Box<dyn Host>,
     known: Known,
 }
 
 impl Asking {
     fn once(&mut self, board: &Board, past: &Past, clock: &Clock) {
-        let before = board.others().remove(&self.name);
-        let shown = before.and_then(|before| before.shown);
-        let other = match self.shown() {
-            Ok(Some(shown)) => Other {
-                shown: Some(Arc::new(shown)),
-                why: None,
-            },
-            Ok(None) => Other {
-                shown,
-                why: Some("it has read nothing lately".to_owned()),
-            },
-            Err(e) => Other {
-                shown,
-                why: Some(e.failure.to_string()),
-            },
+        let why = match self.shown() {
+            Ok(Some(shown)) => {
+                self.last = Some(Arc::new(shown));
+                None
+            }
+            Ok(None) => Some("it has read nothing lately".to_owned()),
+            Err(e) => Some(e.failure.to_string()),
         };
-        board.other(&self.name, other);
+        let shown = self.last.clone();
+        board.other(&self.name, Other { shown, why });
         let Some(peer) = &mut self.peer else {
             return;
         };
@@ -105,7 +102,7 @@ impl Asking {
         }
     }
 
-    fn shown(&mut self) -> Result<Option<crate::shown::Shown>, HostError> {
+    fn shown(&mut self) -> Result<Option<Shown>, HostError> {
         let lost = self.peer.as_mut().is_none_or(|peer| peer.is_lost());
         if lost {
             self.peer = None;

@@ -74,7 +74,8 @@ impl Answering {
     fn reply(&mut self, request: Request) -> Box<RawValue> {
         if request.question == ReadWatched::NAME {
             let shown = self.board.newest();
-            return to_raw_value(&Reply::Answer(shown)).unwrap_or_else(|_| declined("no JSON"));
+            return to_raw_value(&Reply::Answer(shown.as_deref()))
+                .unwrap_or_else(|_| declined("no JSON"));
         }
         let Some((name, size)) = of_incidents(&request.question) else {
             return declined("a watch answers no such question");

@@ -1,6 +1,7 @@
 //! What is known of a head at a moment, for whoever judges or shows it.
 
 use hawser_cluster::host::HeadView;
+use hawser_cluster::live::StatusFacts;
 use hawser_model::host::CertificateFacts;
 use hawser_model::output::watch::WatchReading;
 
@@ -58,13 +59,30 @@ impl Resident {
 
     /// What is shown of this head.
     pub fn shown(&self) -> Shown {
+        let own = self.own_shown(&self.status);
+        Shown {
+            tells: false,
+            reading: self.reading(),
+            whole: false,
+            heads: [(self.own.clone(), own)].into(),
+            troubles: self.keeper.alarms(),
+            not_kept: self.keeper.not_kept(),
+            members: self.members.clone(),
+            status: self.judged.clone(),
+            running: self.running.now().cloned(),
+            asked_at: self.asked_at,
+        }
+    }
+
+    /// What the head has of itself, and what was asked of it with this look at the cluster.
+    pub(crate) fn own_shown(&self, looked: &StatusFacts) -> ShownHead {
         let last = self.samples.last();
         let mine = self.status.views.get(&self.own);
         let sockets = self.standing.sockets.iter().flatten();
         let corosync = sockets.filter(|socket| socket.process.as_deref() == Some("corosync"));
         let counted = self.standing.counted.as_ref();
         let counted = counted.and_then(|counted| counted.drops.as_ref());
-        let own = ShownHead {
+        ShownHead {
             certificates: self.certificates_now(),
             secrets: self.standing.facts.secrets.clone(),
             corosync: self.pulse.corosync.is_some(),
@@ -80,19 +98,7 @@ impl Resident {
             drops: self.standing.drops.clone(),
             dropped_now: counted.cloned().unwrap_or_default(),
             port_counts: self.standing.ports.clone(),
-            probed: Probed::of(&self.status, &self.own),
-        };
-        Shown {
-            tells: false,
-            reading: self.reading(),
-            whole: false,
-            heads: [(self.own.clone(), own)].into(),
-            troubles: self.keeper.alarms(),
-            not_kept: self.keeper.not_kept(),
-            members: self.members.clone(),
-            status: self.judged.clone(),
-            running: self.running.now().cloned(),
-            asked_at: self.asked_at,
+            probed: Probed::of(looked, &self.own),
         }
     }
 

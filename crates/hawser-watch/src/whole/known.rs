@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hawser_cluster::live::StatusFacts;
 use hawser_model::names::HostName;
 use hawser_model::output::live::LivePage;
 use hawser_model::output::top::{Answers, TopLook, TopPicture};
@@ -12,7 +13,6 @@ use crate::ask::Facts;
 use crate::group::grouped;
 use crate::live::{Known, live_page};
 use crate::picture::{Parts, picture};
-use crate::probed::Probed;
 use crate::reading::reading;
 use crate::shown::Shown;
 
@@ -62,6 +62,8 @@ impl Whole {
             .map(|n| n.name.get().clone())
             .collect();
         let mut reading = reading(self.file(), &names, &self.facts(), self.alarms());
+        let nobody = StatusFacts::default();
+        let looked = self.view.as_ref().map_or(&nobody, |view| &view.facts);
         let mut heads = BTreeMap::new();
         for (name, head) in &self.heads {
             let mut readings = reading.heads.iter_mut();
@@ -69,14 +71,12 @@ impl Whole {
                 &head.answers,
                 readings.find(|reading| reading.name == *name),
             ) {
-                (Answers::Yes, _) => heads.extend(head.resident.shown().heads),
+                (Answers::Yes, _) => {
+                    heads.insert(name.clone(), head.resident.own_shown(looked));
+                }
                 (Answers::No { seen, .. }, Some(reading)) => reading.seen_at = *seen,
                 _ => {}
             }
-        }
-        for (name, head) in &mut heads {
-            let view = self.view.as_ref();
-            head.probed = view.map_or_else(Probed::default, |view| Probed::of(&view.facts, name));
         }
         let judged = self.view.as_ref().map(|view| &view.judged.status);
         let nodes = judged.into_iter().flat_map(|status| &status.nodes);

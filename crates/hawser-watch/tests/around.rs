@@ -1,19 +1,22 @@
 //! The rings of simulated heads, and what of them is told beside an incident.
 
+mod told;
+
 use std::collections::BTreeMap;
 
-use hawser_account::incident::{LogFile, LogKind, Names, incidents, moment};
+use hawser_account::incident::moment;
 use hawser_agent::questions::ReadReadings;
 use hawser_cluster::host::HeadsReadings;
 use hawser_cluster::host::questions::ReadKeptReadings;
 use hawser_host::sim::{Simulated, Wire};
 use hawser_host::{Answers, Declined, Entry, Host, Hosts, Stop};
-use hawser_model::drill::{DrillCase, Moment};
+use hawser_model::drill::Moment;
 use hawser_model::names::HostName;
 use hawser_model::output::incident::{Changed, IncidentsReport};
 use hawser_model::output::watch::{LinkReading, LinkState};
 use hawser_model::readings::{AllNoted, KeptReadings, Noted, Reading};
 use hawser_watch::around::with_readings;
+use told::told;
 
 /// A head with what its ring has of the time it was asked for, and what it has kept with incidents.
 struct Head(Answer, Vec<HeadsReadings>);
@@ -31,32 +34,6 @@ impl Answers<Head> for ReadKeptReadings {
 }
 
 const QUESTIONS: &[Entry<Head>] = &[Entry::of::<ReadReadings>(), Entry::of::<ReadKeptReadings>()];
-
-/// What the logs of a power cut tell; head2 is the first whose log is read.
-fn told() -> IncidentsReport {
-    let case: DrillCase = hawser_cases::read("drill/power-cut");
-    let files: Vec<LogFile> = case
-        .logs
-        .iter()
-        .flat_map(|(host, logs)| {
-            let of = |kind, lines: &[String]| LogFile {
-                kind,
-                folder: host.to_string(),
-                text: lines.join("\n"),
-            };
-            [
-                of(LogKind::Corosync, &logs.corosync),
-                of(LogKind::Pacemaker, &logs.pacemaker),
-            ]
-        })
-        .collect();
-    incidents(
-        &files,
-        &case.cluster.pools,
-        &Names::default(),
-        case.recorded,
-    )
-}
 
 fn link(state: LinkState, latency_s: f64) -> Noted {
     Noted::Link(LinkReading {

@@ -11,8 +11,10 @@ use hawser_model::output::watch::{Alarm, HeadReading};
 use hawser_watch::join::{Other, joined, seen};
 use hawser_watch::shown::{Shown, ShownHead};
 
-fn file() -> ClusterFile {
-    let text = r#"
+/// Two heads on these links.
+fn of_links(links: &str) -> ClusterFile {
+    let text = format!(
+        r#"
 [cluster]
 name = "c"
 
@@ -21,11 +23,13 @@ name = "head1"
 
 [[node]]
 name = "head2"
+{links}"#
+    );
+    hawser_model::cluster_file::parse(&text, "hawser.toml").unwrap()
+}
 
-[[link]]
-name = "ring0"
-"#;
-    hawser_model::cluster_file::parse(text, "hawser.toml").unwrap()
+fn file() -> ClusterFile {
+    of_links("[[link]]\nname = \"ring0\"\n")
 }
 
 fn alarm(code: &str, place: Place, since: u64) -> Alarm {
@@ -201,25 +205,8 @@ fn the_second_head_knows_what_the_first_one_tells_and_the_first_waits_for_nobody
 
 #[test]
 fn a_group_that_only_both_heads_together_make_is_told_part_by_part() {
-    let text = r#"
-[cluster]
-name = "c"
-
-[[node]]
-name = "head1"
-
-[[node]]
-name = "head2"
-
-[[link]]
-name = "ring0"
-switch = "sw1"
-
-[[link]]
-name = "ring1"
-switch = "sw1"
-"#;
-    let file = hawser_model::cluster_file::parse(text, "hawser.toml").unwrap();
+    let on_sw1 = |link: &str| format!("[[link]]\nname = \"{link}\"\nswitch = \"sw1\"\n");
+    let file = of_links(&(on_sw1("ring0") + &on_sw1("ring1")));
     let port = |link: &str, head: &str| Place {
         link: Some(link.into()),
         ..Place::on(&head.into())

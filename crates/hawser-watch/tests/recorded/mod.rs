@@ -134,6 +134,10 @@ impl Host for Recording {
     fn stopper(&self) -> Stopper {
         self.host.stopper()
     }
+
+    fn clock(&self) -> Clock {
+        self.host.clock()
+    }
 }
 
 /// A host that answers as another one did, again and again.

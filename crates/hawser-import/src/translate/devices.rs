@@ -150,6 +150,40 @@ pub(super) fn activation(primitive: &Primitive, page: &mut Page) {
     }
 }
 
+/// What is said of [`on_linux`].
+pub(super) const LINUX_HAS_OTHERS: &str = "illumos's folder of disks; Linux has them in /dev/disk/by-id, where all heads know a disk by one name";
+
+/// The options of `zpool import` on Linux, where they name illumos's folder of disks.
+pub(super) fn on_linux(was: &str) -> Option<String> {
+    let mut words: Vec<&str> = Vec::new();
+    let mut changed = false;
+    for word in was.split_whitespace() {
+        // `-d FOLDER` or `-dFOLDER` (zpool-import(8)).
+        let (option, path) = match word.strip_prefix("-d") {
+            Some(path) if !path.is_empty() => (true, path),
+            _ => (false, word),
+        };
+        let below = ["/dev/dsk", "/dev/rdsk"].iter().any(|folder| {
+            let rest = path.strip_prefix(folder);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        });
+        if !below {
+            words.push(word);
+            continue;
+        }
+        changed = true;
+        if !option && words.last() == Some(&"-d") {
+            words.pop();
+        }
+        if !words.ends_with(&LINUX) {
+            words.extend(LINUX);
+        }
+    }
+    changed.then(|| words.join(" "))
+}
+
+const LINUX: [&str; 2] = ["-d", "/dev/disk/by-id"];
+
 /// Why a directory is not the pool's to offer.
 pub(super) fn outside(pool: &Pool, directory: &str) -> Option<String> {
     // Where a dataset of a ZFS pool is mounted, no source says.
@@ -181,5 +215,30 @@ pub(super) fn hanging(primitive: &Primitive, owner: Option<&Pool>, page: &mut Pa
             );
         }
         (None, None) => page.foreign(&primitive.at, what, "kept, and left as it is"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn disks_of_illumos_are_looked_for_where_linux_has_them() {
+        for (was, on) in [
+            ("-d /dev/dsk", Some("-d /dev/disk/by-id")),
+            (
+                "-o ro=1 -d/dev/rdsk -m",
+                Some("-o ro=1 -d /dev/disk/by-id -m"),
+            ),
+            (
+                "-d /dev/dsk/c0t0d0 -d /dev/dsk/c0t1d0",
+                Some("-d /dev/disk/by-id"),
+            ),
+            ("-d /dev/disk/by-id", None),
+            ("-d /dev/dsk-of-mine", None),
+            ("", None),
+        ] {
+            assert_eq!(on_linux(was).as_deref(), on, "{was}");
+        }
     }
 }

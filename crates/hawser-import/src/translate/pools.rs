@@ -70,6 +70,18 @@ pub(super) fn translate(
         }
         hanging(primitive, &owners, picture, offered, page);
     }
+    for pool in &mut picture.pools {
+        let theirs = pool
+            .adopted
+            .is_none()
+            .then_some(())
+            .and(pool.import_options.as_deref());
+        if let Some((was, on)) = theirs.and_then(|was| Some((was, devices::on_linux(was)?))) {
+            let what = format!("importargs={}", quoted(was));
+            page.changed(&pool.at, what, devices::LINUX_HAS_OTHERS);
+            pool.import_options = Some(on);
+        }
+    }
     targets_of_units(crm, page);
     for id in &cloned {
         let clone = crm

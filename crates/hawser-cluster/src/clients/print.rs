@@ -1,12 +1,13 @@
 //! What the configuration files of a Linux client should say, so that it outlasts a takeover and does not stand still for a dead
 //! SAN.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use hawser_model::cluster_file::{Backend, ClusterFile, ExportKind, Pool};
 use hawser_model::octal::escaped;
 
-use super::{bearable, offered};
+use super::bearable;
 use crate::exports::tgt::VENDOR;
 
 /// A file of a client.
@@ -32,10 +33,7 @@ const NOOP: u64 = 2;
 
 /// The text of a file. None: nothing of this cluster belongs into it.
 pub fn printed(file: &ClusterFile, which: ClientFile) -> Option<String> {
-    let iscsi = file
-        .pools
-        .iter()
-        .any(|pool| *pool.exports == ExportKind::Iscsi);
+    let iscsi = file.pools.iter().any(by_iscsi);
     match which {
         ClientFile::Multipath => iscsi.then(|| multipath(file)),
         ClientFile::Iscsid => iscsi.then(|| iscsid(file)),
@@ -43,33 +41,77 @@ pub fn printed(file: &ClusterFile, which: ClientFile) -> Option<String> {
     }
 }
 
+/// Whether clients may have a pool's units by iSCSI. Of an adopted pool that another's target offers (`exports = "none"`) the
+/// file does not say how.
+fn by_iscsi(pool: &Pool) -> bool {
+    match *pool.exports {
+        ExportKind::Iscsi => true,
+        ExportKind::None => by_others(pool),
+        ExportKind::Nfs => false,
+    }
+}
+
+fn by_others(pool: &Pool) -> bool {
+    pool.adopted.is_some() && *pool.exports == ExportKind::None && pool.nfs.is_empty()
+}
+
+/// What units call themselves (`INQUIRY`): LIO's by target_core_configfs.c, Hawser's of tgt by how they are made, others' of tgt
+/// by tgt's spc.c.
+fn vendors(file: &ClusterFile) -> BTreeSet<&'static str> {
+    let own = file
+        .pools
+        .iter()
+        .filter(|pool| *pool.exports == ExportKind::Iscsi);
+    let own = own.map(|_| match file.exports.backend {
+        Backend::Lio => LIO,
+        Backend::Tgt => VENDOR,
+    });
+    let others = file.pools.iter().filter(|pool| by_others(pool));
+    own.chain(others.flat_map(|_| [LIO, "IET"])).collect()
+}
+
+const LIO: &str = "LIO-ORG";
+
 fn multipath(file: &ClusterFile) -> String {
     let wait = bearable(file).as_millis().div_ceil(1000);
     let looks = wait.div_ceil(POLLING);
-    // What a unit calls itself (`INQUIRY`): of LIO in target_core_configfs.c, of tgt as the exports are made.
-    let vendor = match file.exports.backend {
-        Backend::Lio => "LIO-ORG",
-        Backend::Tgt => VENDOR,
+    let others = file.pools.iter().filter(|pool| by_others(pool));
+    let others: Vec<&str> = others.map(|pool| pool.name.as_str()).collect();
+    let others = match others.is_empty() {
+        true => String::new(),
+        false => format!(
+            "# {} {} offered by another target than Hawser's, LIO or tgt: of the devices below the one counts whose vendor\n\
+             # `lsscsi` shows. Another target has another vendor.\n",
+            others.join(", "),
+            if others.len() == 1 { "is" } else { "are" },
+        ),
     };
+    let device = |vendor: &str| {
+        format!(
+            "\tdevice {{\n\
+             \t\tvendor \"{vendor}\"\n\
+             \t\tproduct \".*\"\n\
+             \t\tpath_grouping_policy \"multibus\"\n\
+             \t\tpath_checker \"tur\"\n\
+             \t\tfailback \"immediate\"\n\
+             \t\tno_path_retry {looks}\n\
+             \t\t# When one SAN is dead, go on over the other soon.\n\
+             \t\tfast_io_fail_tmo {PATH}\n\
+             \t}}\n"
+        )
+    };
+    let devices: String = vendors(file).into_iter().map(device).collect();
     format!(
         "# For clients of cluster {cluster}. A takeover takes all paths of a pool away at once. The cluster calls one failed after\n\
          # {wait} s; until then no_path_retry holds what is read and written: {looks} looks, one each {POLLING} s.\n\
+         {others}\
          defaults {{\n\
          \t# A device for each disk that is seen twice; as it comes, for none that was not named before.\n\
          \tfind_multipaths \"yes\"\n\
          \tuser_friendly_names \"yes\"\n\
          }}\n\
          devices {{\n\
-         \tdevice {{\n\
-         \t\tvendor \"{vendor}\"\n\
-         \t\tproduct \".*\"\n\
-         \t\tpath_grouping_policy \"multibus\"\n\
-         \t\tpath_checker \"tur\"\n\
-         \t\tfailback \"immediate\"\n\
-         \t\tno_path_retry {looks}\n\
-         \t\t# When one SAN is dead, go on over the other soon.\n\
-         \t\tfast_io_fail_tmo {PATH}\n\
-         \t}}\n\
+         {devices}\
          }}\n",
         cluster = *file.cluster.name,
     )
@@ -86,9 +128,9 @@ fn iscsid(file: &ClusterFile) -> String {
         *file.cluster.name,
         bearable(file).as_millis().div_ceil(1000),
     );
-    for pool in offered(file) {
+    for pool in file.pools.iter().filter(|pool| by_iscsi(pool)) {
         for (link, addresses) in &pool.addresses {
-            for address in addresses {
+            for address in addresses.ips() {
                 let _ = writeln!(
                     out,
                     "# {} on {link}: iscsiadm -m discovery -t sendtargets -p {address}",

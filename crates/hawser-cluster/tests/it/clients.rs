@@ -1,7 +1,7 @@
 //! Clients of the pools: how long they have to wait, and what they should be set to.
 
 use hawser_cluster::clients::{ClientFile, longest_outage, offered, printed};
-use hawser_model::cluster_file::{Backend, ClusterFile, parse};
+use hawser_model::cluster_file::{Adopted, Backend, ClusterFile, parse};
 use hawser_model::output::incident::{IncidentReport, IncidentsReport};
 
 use crate::golden::Golden;
@@ -73,6 +73,40 @@ fn a_client_that_waits_until_the_cluster_gives_up_is_printed() {
     by_tgt.exports.backend = Backend::Tgt;
     let multipath = printed(&by_tgt, ClientFile::Multipath).unwrap();
     assert!(multipath.contains("vendor \"HAWSER\""), "{multipath}");
+    // What is adopted with another's target may be tgt's or the kernel's.
+    let mut adopted = file.clone();
+    adopted.pools.truncate(1);
+    adopted.pools[0].adopted = Some(Adopted::default());
+    let none = "[[pool]]\nname = \"x\"\nkind = \"zfs\"\nexports = \"none\"\n";
+    let none = format!(
+        "{}\n{none}",
+        include_str!("../../../../examples/zfs-appliance/hawser.toml")
+    );
+    adopted.pools[0].exports = parse(&none, "hawser.toml")
+        .unwrap()
+        .pools
+        .pop()
+        .unwrap()
+        .exports;
+    let multipath = printed(&adopted, ClientFile::Multipath).unwrap();
+    for vendor in ["LIO-ORG", "IET"] {
+        assert!(
+            multipath.contains(&format!("vendor \"{vendor}\"")),
+            "{multipath}"
+        );
+    }
+    assert!(
+        multipath.contains("# vmpool01 is offered by another target"),
+        "{multipath}"
+    );
+    let iscsid = printed(&adopted, ClientFile::Iscsid).unwrap();
+    assert!(
+        iscsid.contains("sendtargets -p 192.168.142.207"),
+        "{iscsid}"
+    );
+    adopted.pools[0].adopted = None;
+    assert_eq!(printed(&adopted, ClientFile::Multipath), None);
+
     let mut nfs = file;
     let directory = "/vmpool01/my vms";
     let text = format!(

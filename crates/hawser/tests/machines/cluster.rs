@@ -13,7 +13,7 @@ use crate::{SLOW, example, has_kernel, login};
 
 /// Waits until `status` has nothing to say. It gives up what does not answer at once, which on a busy host may be anything.
 #[track_caller]
-fn whole(lab: &Lab) -> Value {
+pub(crate) fn whole(lab: &Lab) -> Value {
     let mut last = None;
     let is_whole = eventually(SLOW, || {
         let status = verb(lab, "status", &["--json"]);
@@ -500,7 +500,7 @@ fn directories_by_nfs_are_written_and_locked_on_whichever_pool_comes_or_goes() {
 /// A drill loses nothing, fences nobody but these, and breaks no promise. What keeps this host from looking or from ending in
 /// time is no fault of the cluster's.
 #[track_caller]
-fn held(lab: &Lab, scenario: &str, fenced: Value) {
+pub(crate) fn held(lab: &Lab, scenario: &str, fenced: Value) {
     held_with(lab, scenario, fenced, &[]);
 }
 

@@ -2,16 +2,23 @@
 //! of readings written over: of this head the lines of its logs and what was read around them, and of each other head what
 //! its own watch has kept, so that it outlives that head.
 
+mod name;
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::{Error, ErrorKind};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use hawser_files::{Expected, FileError, Folder};
+use hawser_model::date;
 use hawser_model::drill::Moment;
 use hawser_model::names::HostName;
 use hawser_model::readings::KeptReadings;
 use serde::{Deserialize, Serialize};
+
+use name::{Name, named};
 
 /// On the head's own disk, never on a pool.
 const FOLDER: &str = "/var/lib/hawser/incidents";
@@ -19,12 +26,14 @@ const FOLDER: &str = "/var/lib/hawser/incidents";
 /// Incidents that are kept of a head; the oldest go first, and before them the oldest of links alone.
 const KEPT: usize = 100;
 
+/// Other heads of which something is kept. Of more than that, those whose newest incident is oldest go: they have left the cluster.
+const HEADS: usize = 16;
+
+/// Time zones of heads are no farther apart, nor is the stamp of a file, in UTC, from its head's own time.
+const ZONES_S: u64 = 86_400;
+
 /// Bytes of all that are read together: a message of the agent's holds 16 MiB.
 const TOGETHER: u64 = 8 << 20;
-
-/// What follows the incident's in the name of a file with links alone. The name says what goes first: no file has to be read,
-/// and believed, for it.
-const OF_LINKS: &str = "-links";
 
 /// What is kept of one incident.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -108,7 +117,8 @@ pub(super) fn keep(logs: KeptLogs, pools: &[String]) -> Result<(), FileError> {
 /// The folder cannot be read.
 pub(super) fn kept() -> Result<Vec<KeptLogs>, FileError> {
     let (mut all, mut bytes) = (Vec::new(), 0);
-    each_in(Path::new(FOLDER), |kept| {
+    let any = |_: &Folder, _: &OsString| true;
+    each_in(Path::new(FOLDER), any, |kept| {
         bytes += kept.lines();
         let fits = bytes <= TOGETHER;
         all.extend(fits.then(|| kept.without_readings()));
@@ -122,8 +132,13 @@ pub(super) fn kept() -> Result<Vec<KeptLogs>, FileError> {
 /// # Errors
 /// The folder cannot be read.
 pub(super) fn readings(from: Moment, to: Moment) -> Result<Vec<HeadsReadings>, FileError> {
+    readings_in(Path::new(FOLDER), from, to)
+}
+
+fn readings_in(folder: &Path, from: Moment, to: Moment) -> Result<Vec<HeadsReadings>, FileError> {
     let (mut all, mut bytes) = (Vec::new(), 0);
-    each_in(Path::new(FOLDER), |kept| {
+    let may = |folder: &Folder, file: &OsString| may_have(folder, file, from, to);
+    each_in(folder, may, |kept| {
         let Some(readings) = kept.readings else {
             return true;
         };
@@ -138,6 +153,17 @@ pub(super) fn readings(from: Moment, to: Moment) -> Result<Vec<HeadsReadings>, F
         fits
     })?;
     Ok(all)
+}
+
+/// Whether a file may have readings of that time, by its name, which says when the incident began, and by when it was written,
+/// which is after all that is in it: no other is read.
+fn may_have(folder: &Folder, file: &OsString, from: Moment, to: Moment) -> bool {
+    let last = date::utc_seconds((to.0 / 1_000_000).saturating_add(ZONES_S)).replace('-', "");
+    let begins_later = named(file).is_some_and(|name| name.id.get(..8) > last.get(..8));
+    let about = folder.about(file).ok().flatten();
+    let written = about.and_then(|about| u64::try_from(about.mtime()).ok());
+    let is_older = written.is_some_and(|at| at.saturating_add(ZONES_S) < from.0 / 1_000_000);
+    !begins_later && !is_older
 }
 
 /// What is kept of this head itself, newest first.
@@ -160,56 +186,6 @@ pub fn kept_incidents() -> Vec<String> {
 /// The name is none, or the folder cannot be read.
 pub(super) fn one(id: &str) -> Result<Option<KeptLogs>, FileError> {
     one_in(Path::new(FOLDER), id)
-}
-
-/// Whose, and of what: the name of a file, without its ending.
-#[derive(Clone, Copy)]
-struct Name<'a> {
-    id: &'a str,
-    head: Option<&'a str>,
-    links_alone: bool,
-}
-
-impl<'a> Name<'a> {
-    /// Of a file that is kept.
-    fn of(file: &'a str) -> Option<Self> {
-        let name = file.strip_suffix(".json")?;
-        let (id, head) = match name.split_once('.') {
-            Some((id, head)) => (id, Some(head)),
-            None => (name, None),
-        };
-        let of_links = id.strip_suffix(OF_LINKS);
-        Self::new(of_links.unwrap_or(id), head, of_links.is_some())
-    }
-
-    /// Unless it is none that may be part of a path.
-    fn new(id: &'a str, head: Option<&'a str>, links_alone: bool) -> Option<Self> {
-        let digits = |c: char| c.is_ascii_digit() || c == '-';
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
-        let is_id = !id.is_empty() && id.len() <= 40 && id.chars().all(digits);
-        let is_head = |head: &str| !head.is_empty() && head.len() <= 64 && head.chars().all(plain);
-        (is_id && head.is_none_or(is_head)).then_some(Self {
-            id,
-            head,
-            links_alone,
-        })
-    }
-
-    /// Of the same incident, of whatever kind.
-    fn either(self) -> [Self; 2] {
-        [false, true].map(|links_alone| Self {
-            links_alone,
-            ..self
-        })
-    }
-
-    fn file(&self) -> OsString {
-        let of_links = if self.links_alone { OF_LINKS } else { "" };
-        match self.head {
-            Some(head) => format!("{}{of_links}.{head}.json", self.id).into(),
-            None => format!("{}{of_links}.json", self.id).into(),
-        }
-    }
 }
 
 fn expected() -> Expected {
@@ -272,15 +248,42 @@ fn keep_in(folder: &Path, mut logs: KeptLogs, pools: &[String]) -> Result<(), Fi
     for old in of_head.into_iter().skip(KEPT) {
         folder.remove(&old)?;
     }
+    let left = names(&folder)?;
+    let gone = beyond(HEADS, &left);
+    let is_gone = |file: &OsString| {
+        let head = named(file).and_then(|name| name.head);
+        head.is_some_and(|head| gone.contains(head))
+    };
+    for old in left.iter().filter(|file| is_gone(file)) {
+        folder.remove(old)?;
+    }
     Ok(())
 }
 
-/// Takes one after the other, newest first, until it is enough.
-fn each_in(folder: &Path, mut more: impl FnMut(KeptLogs) -> bool) -> Result<(), FileError> {
+/// The heads beyond so many, those with the newest incidents first.
+fn beyond(many: usize, files: &[OsString]) -> BTreeSet<&str> {
+    let mut newest: BTreeMap<&str, &str> = BTreeMap::new();
+    for name in files.iter().filter_map(named) {
+        if let Some(head) = name.head {
+            let id = newest.entry(head).or_default();
+            *id = name.id.max(id);
+        }
+    }
+    let mut heads: Vec<(&str, &str)> = newest.into_iter().collect();
+    heads.sort_by_key(|(_, id)| Reverse(*id));
+    heads.into_iter().skip(many).map(|(head, _)| head).collect()
+}
+
+/// Takes one after the other of the files that `may` be asked for, newest first, until it is enough.
+fn each_in(
+    folder: &Path,
+    may: impl Fn(&Folder, &OsString) -> bool,
+    mut more: impl FnMut(KeptLogs) -> bool,
+) -> Result<(), FileError> {
     let Some(folder) = there(folder)? else {
         return Ok(());
     };
-    for name in names(&folder)? {
+    for name in names(&folder)?.into_iter().filter(|it| may(&folder, it)) {
         let text = folder.read(&name, expected()).ok().flatten();
         let kept = text.and_then(|text| parsed(&name, &text));
         if kept.is_some_and(|kept| !more(kept)) {
@@ -340,11 +343,6 @@ fn there(folder: &Path) -> Result<Option<Folder>, FileError> {
         Err(e) if e.os().is_some_and(|e| e.kind() == ErrorKind::NotFound) => Ok(None),
         outcome => outcome.map(Some),
     }
-}
-
-/// What the name of a file says, if it is one of an incident.
-fn named(file: &OsString) -> Option<Name<'_>> {
-    Name::of(file.to_str()?)
 }
 
 fn name_of(head: &Option<HostName>) -> Option<&str> {

@@ -4,10 +4,14 @@ use super::*;
 
 fn kept_in(folder: &Path) -> Result<Vec<KeptLogs>, FileError> {
     let mut all = Vec::new();
-    each_in(folder, |kept| {
-        all.push(kept);
-        true
-    })?;
+    each_in(
+        folder,
+        |_: &Folder, _: &OsString| true,
+        |kept| {
+            all.push(kept);
+            true
+        },
+    )?;
     Ok(all)
 }
 
@@ -187,4 +191,75 @@ fn readings_stay_when_lines_are_kept_again_and_are_left_out_where_they_are_too_m
     };
     keep_in(dir.path(), with(many), &[]).unwrap();
     assert_eq!(kept_in(dir.path()).unwrap(), [incident("20261122-111412")]);
+}
+
+#[test]
+fn of_heads_that_left_long_ago_nothing_is_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let of = |head: usize, id: &str| KeptLogs {
+        head: Some(format!("head{head}").as_str().into()),
+        ..incident(id)
+    };
+    keep_in(dir.path(), incident("20261101-000000"), &[]).unwrap();
+    for head in 0..=HEADS {
+        for day in [1, 2] {
+            let id = format!("202611{:02}-{day:06}", head + 2);
+            keep_in(dir.path(), of(head, &id), &[]).unwrap();
+        }
+    }
+    let heads = || -> BTreeSet<Option<HostName>> {
+        let kept = kept_in(dir.path()).unwrap().into_iter();
+        kept.map(|one| one.head).collect()
+    };
+    let own_and = |heads: std::ops::RangeInclusive<usize>| {
+        let others = heads.map(|head| of(head, "").head);
+        others.chain([None]).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(heads(), own_and(1..=HEADS));
+    assert_eq!(kept_in(dir.path()).unwrap().len(), 2 * HEADS + 1);
+    // Of the head itself all stays, old as it is, and of one that is back it is kept again.
+    keep_in(dir.path(), of(0, "20261201-000000"), &[]).unwrap();
+    assert!(heads().contains(&None) && heads().contains(&Some("head0".into())));
+    assert!(!heads().contains(&Some("head1".into())));
+}
+
+#[test]
+fn only_files_that_may_have_a_time_are_read_for_it() {
+    let dir = tempfile::tempdir().unwrap();
+    // 2026-11-22 11:14:12, and a reading of ten seconds later.
+    let began = 1_795_346_052;
+    let readings = KeptReadings {
+        readings: vec![hawser_model::readings::Reading {
+            at: Moment((began + 10) * 1_000_000),
+            ..Default::default()
+        }],
+        ..KeptReadings::default()
+    };
+    let names = ["20261122-111412", "20261127-000000", "20261101-000000"];
+    for name in names {
+        let logs = KeptLogs {
+            readings: Some(readings.clone()),
+            ..incident(name)
+        };
+        keep_in(dir.path(), logs, &[]).unwrap();
+    }
+    // The last one was written before the time that is asked for.
+    let old = std::time::UNIX_EPOCH + std::time::Duration::from_secs(began - 20 * 86_400);
+    let file = std::fs::File::options();
+    let file = file
+        .clone()
+        .write(true)
+        .open(dir.path().join("20261101-000000.json"));
+    file.unwrap().set_modified(old).unwrap();
+    let (from, to) = (
+        Moment((began - 60) * 1_000_000),
+        Moment((began + 120) * 1_000_000),
+    );
+    let folder = Folder::open(dir.path()).unwrap();
+    let may = |name: &str| may_have(&folder, &format!("{name}.json").into(), from, to);
+    assert_eq!(names.map(may), [true, false, false]);
+    assert_eq!(readings_in(dir.path(), from, to).unwrap().len(), 1);
+    // A head far to the east has another day.
+    assert!(may("20261123-235959"));
+    assert_eq!(readings_in(dir.path(), to, Moment(u64::MAX)).unwrap(), []);
 }

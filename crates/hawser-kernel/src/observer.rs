@@ -152,6 +152,7 @@ impl Observer {
             drops_missed: seen.missed,
             taps,
             sockets,
+            served: Vec::new(),
             processors: usage.processors,
             busy: usage.busy,
             neighbours: window.neighbours.after(),

@@ -1,18 +1,21 @@
 //! What a host counts while nobody measures anything: the gains of its counters over the last minute.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use hawser_model::counters::Counters;
 use hawser_model::drops::{DropRecord, DropTotals};
 use hawser_model::host::{HostWindow, PortCounts};
 use hawser_model::names::InterfaceName;
+use hawser_model::served::SentSegments;
 use hawser_model::sockets::SocketFacts;
 use hawser_model::units::{Nanos, Packets};
 
 use crate::KernelError;
 use crate::collectors::counters::{self, Source};
 use crate::collectors::drop_reasons::{Events, Functions};
+use crate::collectors::sockets::served::{self, ByClient, Served};
 use crate::collectors::sockets::{self, SocketDiag};
 
 /// A window is at least as long, once so much has passed.
@@ -29,6 +32,7 @@ const AGAIN: Duration = Duration::from_secs(600);
 pub struct Tally {
     sources: Vec<Box<dyn Source>>,
     sockets: Option<SocketDiag>,
+    served: Served,
     /// What counts drops, or why that failed, and when it was tried.
     drops: Option<Result<Events, (Instant, KernelError)>>,
     kept: VecDeque<Reading>,
@@ -43,12 +47,15 @@ pub struct Tallied {
     pub drops: Option<DropTotals>,
     /// What the ports counted, since their drivers began.
     pub ports: BTreeMap<InterfaceName, PortCounts>,
+    /// What was sent to clients of the storage, by the host's address at which they are served, since it was read first.
+    pub served: BTreeMap<IpAddr, SentSegments>,
 }
 
 struct Reading {
     at: Instant,
     counters: Vec<Option<Counters>>,
     sockets: Option<BTreeMap<u64, SocketFacts>>,
+    served: Option<ByClient>,
     drops: Option<Vec<DropRecord>>,
 }
 
@@ -65,10 +72,13 @@ impl Tally {
             self.sockets = SocketDiag::open().ok();
         }
         let drops = drops.then(|| self.drops(at));
+        let diag = &mut self.sockets;
+        let served = &mut self.served;
         let now = Reading {
             at,
             counters: counters::read(&mut self.sources),
-            sockets: self.sockets.as_mut().and_then(|diag| diag.dump().ok()),
+            sockets: diag.as_mut().and_then(|diag| diag.dump().ok()),
+            served: diag.as_mut().and_then(|diag| served.read(diag).ok()),
             drops: match &drops {
                 Some(DropTotals::Counted { drops, .. }) => Some(drops.clone()),
                 Some(DropTotals::NotCounted(_)) | None => None,
@@ -92,6 +102,7 @@ impl Tally {
             window,
             drops,
             ports,
+            served: self.served.totals().clone(),
         }
     }
 
@@ -159,6 +170,10 @@ impl Reading {
             elapsed: Nanos(u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX)),
             counters: grown(&before.counters, &self.counters),
             sockets,
+            served: match (&before.served, &self.served) {
+                (Some(before), Some(after)) => served::sent_between(before, after),
+                _ => Vec::new(),
+            },
             drops: match (&before.drops, &self.drops) {
                 (Some(before), Some(after)) => Some(dropped_between(before, after)),
                 _ => None,

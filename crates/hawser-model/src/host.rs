@@ -12,6 +12,7 @@ use crate::counters::Counters;
 use crate::drops::{DropRecord, TapRecord};
 use crate::ladder::{BusyProgram, ProcessorTime};
 use crate::names::InterfaceName;
+use crate::served::ServedClient;
 use crate::sockets::SocketFacts;
 use crate::storage::StorageFacts;
 use crate::units::{BitsPerSec, Bytes, Mtu, Nanos, Packets};
@@ -298,6 +299,9 @@ pub struct HostWindow {
     pub taps: Option<Vec<TapRecord>>,
     /// Sockets of other programs that dropped in the window, `drops` being the gain.
     pub sockets: Vec<SocketFacts>,
+    /// Of a watch: what was sent to each client of the host's storage that was sent something.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub served: Vec<ServedClient>,
     /// How each processor spent the time (`/proc/stat`), by its number.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub processors: BTreeMap<u32, ProcessorTime>,

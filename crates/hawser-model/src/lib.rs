@@ -30,6 +30,7 @@ pub mod port_traffic;
 pub mod probe;
 pub mod readings;
 pub mod saved_plan;
+pub mod served;
 pub mod setup;
 pub mod shell;
 pub mod sockets;

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::names::{HostName, LinkName};
+use crate::host::Interface;
+use crate::names::{HostName, InterfaceName, LinkName};
 use crate::units::{BitsPerSec, Mtu};
 
 /// Nodes and the links between them.
@@ -78,5 +80,77 @@ impl Topology {
     /// The link of that name.
     pub fn link(&self, name: &LinkName) -> Option<&Link> {
         self.links.iter().find(|l| l.name == *name)
+    }
+
+    /// The link, and the host's interface on it, by which others reach an address of the host: one in the network of its own
+    /// address on a link, else one that an interface on a link has.
+    pub fn reached_by<'a>(
+        &'a self,
+        host: &HostName,
+        interfaces: &'a BTreeMap<InterfaceName, Interface>,
+        address: IpAddr,
+    ) -> Option<(&'a LinkName, &'a InterfaceName)> {
+        let own = &self.node(host)?.addresses;
+        let ends = || {
+            own.iter().filter_map(|(link, own)| {
+                let mut all = interfaces.iter();
+                let (name, interface) = all.find(|(_, interface)| interface.has(*own))?;
+                Some((link, *own, name, interface))
+            })
+        };
+        let near = ends().find(|(_, own, _, interface)| {
+            let prefix = interface.addresses.iter().find(|(it, _)| it == own);
+            let network = prefix.and_then(|(own, prefix)| IpNet::new(*own, *prefix).ok());
+            network.is_some_and(|network| network.contains(&address))
+        });
+        let there = || ends().find(|(.., interface)| interface.has(address));
+        near.or_else(there).map(|(link, _, name, _)| (link, name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_reached_by_the_link_in_whose_network_it_is() {
+        let port = |addresses: &[(&str, u8)]| Interface {
+            addresses: addresses
+                .iter()
+                .map(|(address, prefix)| (address.parse().unwrap(), *prefix))
+                .collect(),
+            ..Interface::default()
+        };
+        // The second address of eth2 is a pool's, of a network of its own.
+        let interfaces: BTreeMap<InterfaceName, Interface> = [
+            ("eth1".into(), port(&[("10.72.2.1", 24)])),
+            ("eth2".into(), port(&[("10.72.3.1", 24), ("192.0.2.7", 32)])),
+            ("eth3".into(), port(&[("198.51.100.1", 24)])),
+        ]
+        .into();
+        let addresses = [("san01", "10.72.2.1"), ("san02", "10.72.3.1")];
+        let node = Node {
+            name: "head1".into(),
+            reach: Reach::Lab("t".into()),
+            addresses: addresses
+                .map(|(link, address)| (link.into(), address.parse().unwrap()))
+                .into(),
+        };
+        let topology = Topology {
+            nodes: vec![node],
+            ..Topology::default()
+        };
+        let by = |host: &str, address: &str| {
+            let address = address.parse().unwrap();
+            let reached = topology.reached_by(&host.into(), &interfaces, address);
+            reached.map(|(link, interface)| (link.to_string(), interface.to_string()))
+        };
+        let san = |link: &str, port: &str| Some((link.to_owned(), port.to_owned()));
+        // One that has moved to another head a moment ago is still known.
+        assert_eq!(by("head1", "10.72.2.207"), san("san01", "eth1"));
+        assert_eq!(by("head1", "10.72.3.207"), san("san02", "eth2"));
+        assert_eq!(by("head1", "192.0.2.7"), san("san02", "eth2"));
+        assert_eq!(by("head1", "198.51.100.1"), None);
+        assert_eq!(by("head2", "10.72.2.207"), None);
     }
 }

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 
 use hawser_model::drops::{DropRecord, DropTotals};
 use hawser_model::host::{CertificateFacts, Interface, PortCounts, SecretFacts};
-use hawser_model::names::{HostName, InterfaceName};
+use hawser_model::names::{HostName, InterfaceName, LinkName};
 use hawser_model::output::cluster::{ClusterStatus, NodeCondition};
 use hawser_model::output::live::LiveRunning;
 use hawser_model::output::watch::{Alarm, WatchReading};
 use hawser_model::port_traffic::PortRates;
+use hawser_model::served::SentSegments;
 use hawser_model::storage::StorageFacts;
 use serde::{Deserialize, Serialize};
 
@@ -63,6 +64,8 @@ pub struct ShownHead {
     pub dropped_now: Vec<DropRecord>,
     /// What its ports counted of lost packets.
     pub port_counts: BTreeMap<InterfaceName, PortCounts>,
+    /// What it sent to clients of its storage, by the link over which they are, since the watch began.
+    pub served: BTreeMap<LinkName, SentSegments>,
     /// Its disks; absent where there are none, or nothing was read yet.
     pub storage: Option<StorageFacts>,
     /// What it is asked seldom.

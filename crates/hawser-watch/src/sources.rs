@@ -13,9 +13,10 @@ pub(crate) const NEWER: [Sign; 4] = [
 ];
 
 /// Causes that judge what a host counted.
-const COUNTED: [&str; 4] = [
+const COUNTED: [&str; 5] = [
     "nic-errors",
     "nic-ring-overflow",
+    "storage-segments-resent",
     "udp-memory-pressure",
     "foreign-socket-dropping",
 ];

@@ -56,6 +56,7 @@ fn kept_by<L: Look>(seconds: u64, full: Range<u64>, look: impl Fn(&Clock) -> L) 
         carrier: true,
         full,
         damages: 0..0,
+        loses: 0..0,
         kept: kept.clone(),
         alarms: Arc::default(),
         away: 0..0,

@@ -104,6 +104,14 @@ fn what_was_read_has_a_sample_and_what_was_not_has_none() {
             "hawser_pool_free_",
             &["hawser_pool_free_bytes{pool=\"vmpool01\"} 123456789.0"],
         ),
+        (
+            "hawser_storage_",
+            &[
+                "hawser_storage_segments_resent_needlessly_total{link=\"san01\"} 9",
+                "hawser_storage_segments_resent_total{link=\"san01\"} 412",
+                "hawser_storage_segments_sent_total{link=\"san01\"} 8300",
+            ],
+        ),
         // A head alone compares its clock with nobody's.
         ("hawser_clock_", &[]),
     ] {
@@ -117,6 +125,7 @@ fn what_was_read_has_a_sample_and_what_was_not_has_none() {
         "address",
         "pool_free",
         "link_full",
+        "storage",
     ] {
         assert_eq!(samples(&nothing, &format!("hawser_{name}")), [""; 0]);
     }

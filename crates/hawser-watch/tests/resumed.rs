@@ -52,6 +52,7 @@ impl Again {
             carrier: true,
             full: self.full.clone(),
             damages: 0..0,
+            loses: 0..0,
             kept: Arc::default(),
             alarms: Arc::clone(&self.alarms),
             away: 0..0,

@@ -42,6 +42,7 @@ fn head(wire: &Wire, cuts: &[(u64, u64)], carrier: bool) -> Head {
         carrier,
         full: 0..0,
         damages: 0..0,
+        loses: 0..0,
         kept: Arc::default(),
         alarms: Arc::default(),
         away: 0..0,
@@ -100,6 +101,52 @@ fn a_bad_cable_is_one_alarm_by_what_the_card_counts() {
     assert_eq!((code.as_str(), same.as_str()), ("nic-errors", "nic-errors"));
     // The host is read each 30 s, and judged by the last 60.
     assert!((1003..1035).contains(began), "{began}");
+    assert!((1640..1700).contains(ended), "{ended}");
+}
+
+#[test]
+fn segments_that_a_switch_loses_are_one_alarm_of_that_link() {
+    let wire = Wire::default();
+    let head = Head {
+        loses: 1000..1600,
+        ..head(&wire, &[], true)
+    };
+    let ran = run_head(1200, &wire, head, AllWell::default());
+    let [(began, '+', code, 1)] = &ran.told[..] else {
+        panic!("{:?}", ran.told);
+    };
+    assert_eq!(code, "storage-segments-resent");
+    // One is lost a second: ten take as long, and the host is read each 30 s.
+    assert!((1010..1045).contains(began), "{began}");
+    let alarm = &ran.watch.shown().0.reading.alarms[0];
+    assert_eq!(alarm.place.to_string(), "head1 on san01 (eth2)");
+    assert!(alarm.text.contains("60 of them (5 %)"), "{}", alarm.text);
+    assert!(alarm.text.contains("10.72.2.31"), "{}", alarm.text);
+    let (shown, health) = ran.watch.shown();
+    let metrics = hawser_watch::metrics::text(&shown, health);
+    for (name, least) in [("sent", 23_000), ("resent", 170), ("resent_needlessly", 0)] {
+        let name = format!("hawser_storage_segments_{name}_total{{link=\"san01\"}} ");
+        let value = metrics.lines().find_map(|line| line.strip_prefix(&name));
+        let value: u64 = value
+            .unwrap_or_else(|| panic!("{name}: {metrics}"))
+            .parse()
+            .unwrap();
+        assert!(value >= least, "{name}: {value}");
+    }
+}
+
+#[test]
+fn the_alarm_of_lost_segments_ends_a_minute_after_the_last_one() {
+    let wire = Wire::default();
+    let head = Head {
+        loses: 1000..1600,
+        ..head(&wire, &[], true)
+    };
+    let told = run_head(2000, &wire, head, AllWell::default()).told;
+    let [(_, '+', ..), (ended, '-', code, 1)] = &told[..] else {
+        panic!("{told:?}");
+    };
+    assert_eq!(code, "storage-segments-resent");
     assert!((1640..1700).contains(ended), "{ended}");
 }
 

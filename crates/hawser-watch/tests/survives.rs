@@ -35,6 +35,7 @@ fn ran(away: Range<u64>, steps: &[(u64, i64)]) -> Ran {
         carrier: true,
         full: 0..0,
         damages: 0..0,
+        loses: 0..0,
         away,
         kept: Arc::clone(&kept),
         alarms: Arc::default(),

@@ -43,6 +43,7 @@ impl Heads {
                 carrier: true,
                 full: 0..0,
                 damages: 0..0,
+                loses: 0..0,
                 alarms: Arc::default(),
                 away: 0..0,
                 kept: Arc::default(),

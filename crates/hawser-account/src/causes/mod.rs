@@ -132,6 +132,7 @@ mod softirq_core_saturated;
 mod speed_below_peer;
 mod static_fence_delay;
 mod storage_below_link;
+mod storage_segments_resent;
 mod takeover_waited_for_human;
 mod token_longer_than_needed;
 mod unattributed_outage;
@@ -253,6 +254,7 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     Listed::check::<nic_ring_overflow::counted::CountedOverflow>(),
     Listed::check::<nic_errors::NicErrors>(),
     Listed::check::<nic_errors::counted::CountedErrors>(),
+    Listed::check::<storage_segments_resent::StorageSegmentsResent>(),
     Listed::check::<backlog_overflow::BacklogOverflow>(),
     Listed::check::<checksum_errors::ChecksumErrors>(),
     Listed::check::<reassembly_failure::ReassemblyFailure>(),
@@ -317,6 +319,7 @@ pub(crate) const STANDING: &[Listed<CheckFind>] = &[
     Listed::check::<mtu_mismatch::MtuMismatch>(),
     Listed::check::<nic_ring_overflow::counted::CountedOverflow>(),
     Listed::check::<nic_errors::counted::CountedErrors>(),
+    Listed::check::<storage_segments_resent::StorageSegmentsResent>(),
     Listed::check::<corosync_buffer_halved::CorosyncBufferHalved>(),
     Listed::check::<corosync_without_priority::CorosyncWithoutPriority>(),
     Listed::check::<udp_memory_pressure::UdpMemoryPressure>(),

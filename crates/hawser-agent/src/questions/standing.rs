@@ -1,12 +1,14 @@
 //! Reading the host as it stands, and nothing that costs it anything.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use hawser_host::{Answers, Ask, Declined, Size, Stop};
 use hawser_kernel::{host_facts, udp_sockets};
 use hawser_model::drops::DropTotals;
 use hawser_model::host::{HostFacts, HostWindow, PortCounts};
 use hawser_model::names::InterfaceName;
+use hawser_model::served::SentSegments;
 use hawser_model::sockets::SocketFacts;
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +35,9 @@ pub struct Standing {
     pub drops: Option<DropTotals>,
     /// What its ports counted of lost packets, since their drivers began.
     pub ports: BTreeMap<InterfaceName, PortCounts>,
+    /// What it sent to clients of its storage, by its address at which they are served, since the agent was first asked.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub served: BTreeMap<IpAddr, SentSegments>,
 }
 
 impl Ask for ReadStanding {
@@ -54,6 +59,7 @@ impl Answers<Node> for ReadStanding {
             counted: tallied.window,
             drops: tallied.drops,
             ports: tallied.ports,
+            served: tallied.served,
         })
     }
 }

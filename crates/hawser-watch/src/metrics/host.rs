@@ -2,6 +2,7 @@
 
 use hawser_model::drops::DropTotals;
 use hawser_model::host::PortCounts;
+use hawser_model::served::SentSegments;
 use hawser_model::storage::PathFacts;
 use hawser_model::units::Packets;
 
@@ -127,6 +128,37 @@ pub(super) fn port_counts(all: &mut All<'_>, shown: &Shown) {
             known.port_counts.iter().filter_map(move |(port, counts)| {
                 let labels = shown.labels(head, &[("interface", port.as_str())]);
                 Some((labels, of(counts)?.0))
+            })
+        });
+        all.counter(name, help, samples);
+    }
+}
+
+/// What TCP sent to clients of the storage.
+pub(super) fn served(all: &mut All<'_>, shown: &Shown) {
+    type Of = fn(&SentSegments) -> Packets;
+    let counters: [(&str, &str, Of); 3] = [
+        (
+            "storage_segments_sent",
+            "Segments with data that were sent to clients of the storage since the watch began",
+            |sent| sent.segments,
+        ),
+        (
+            "storage_segments_resent",
+            "Of them, those that were sent again",
+            |sent| sent.resent,
+        ),
+        (
+            "storage_segments_resent_needlessly",
+            "Of those sent again, the ones that the client said it had already",
+            |sent| sent.needless,
+        ),
+    ];
+    for (name, help, of) in counters {
+        let heads = shown.heads.iter();
+        let samples = heads.flat_map(|(head, known)| {
+            known.served.iter().map(move |(link, sent)| {
+                (shown.labels(head, &[("link", link.as_str())]), of(sent).0)
             })
         });
         all.counter(name, help, samples);

@@ -57,6 +57,7 @@ pub fn text(shown: &Shown, health: Health) -> String {
     cluster::pools(&mut all, shown);
     host::ports(&mut all, shown);
     host::port_counts(&mut all, shown);
+    host::served(&mut all, shown);
     host::storage(&mut all, shown);
     host::drops(&mut all, shown);
     host::files(&mut all, shown);

@@ -1,9 +1,13 @@
 //! What is known of a head at a moment, for whoever judges or shows it.
 
+use std::collections::BTreeMap;
+
 use hawser_cluster::host::HeadView;
 use hawser_cluster::live::StatusFacts;
 use hawser_model::host::CertificateFacts;
+use hawser_model::names::LinkName;
 use hawser_model::output::watch::WatchReading;
+use hawser_model::served::SentSegments;
 
 use super::Resident;
 use crate::ask::Facts;
@@ -48,6 +52,21 @@ impl Resident {
             ..it
         })
         .collect()
+    }
+
+    /// What the head sent to clients, by link; what went out at an address of no link is none of a link's.
+    fn served(&self) -> BTreeMap<LinkName, SentSegments> {
+        let mut by_link: BTreeMap<LinkName, SentSegments> = BTreeMap::new();
+        let Some(interfaces) = &self.pulse.interfaces else {
+            return by_link;
+        };
+        for (address, sent) in &self.standing.served {
+            let reached = self.topology.reached_by(&self.own, interfaces, *address);
+            if let Some((link, _)) = reached {
+                *by_link.entry(link.clone()).or_default() += *sent;
+            }
+        }
+        by_link
     }
 
     /// What is shown: the reading of this head, with the alarms that stand.
@@ -98,6 +117,7 @@ impl Resident {
             drops: self.standing.drops.clone(),
             dropped_now: counted.cloned().unwrap_or_default(),
             port_counts: self.standing.ports.clone(),
+            served: self.served(),
             probed: Probed::of(looked, &self.own),
         }
     }

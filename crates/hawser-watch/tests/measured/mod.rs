@@ -3,6 +3,7 @@
 use hawser_cluster::live::Ahead;
 use hawser_model::host::PortCounts;
 use hawser_model::probe::{AddressAsked, PathEcho, PathMtu};
+use hawser_model::served::SentSegments;
 use hawser_model::storage::{DiskFacts, MultipathFacts, PathFacts, StorageFacts, ZpoolFacts};
 use hawser_model::units::{Mtu, Packets};
 use hawser_watch::probed::Probed;
@@ -24,6 +25,12 @@ pub fn measured(head: &mut ShownHead) {
     head.port_counts = [("eth1".into(), counts), ("eth2".into(), some)].into();
     head.storage = Some(storage());
     head.probed = probed();
+    let sent = SentSegments {
+        segments: Packets(8_300),
+        resent: Packets(412),
+        needless: Packets(9),
+    };
+    head.served = [("san01".into(), sent)].into();
 }
 
 fn path(used: Option<&str>, checked: Option<&str>) -> PathFacts {

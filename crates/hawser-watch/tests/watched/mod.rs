@@ -20,6 +20,7 @@ use hawser_model::kept_alarms::{FoundAlarms, KeptAlarms};
 use hawser_model::output::cluster::{ClusterStatus, NodeCondition, NodeStatus, ServiceState};
 use hawser_model::port_traffic::{Carried, PortTraffic};
 use hawser_model::readings::Reading;
+use hawser_model::served::{SentSegments, ServedClient};
 use hawser_model::units::{Bytes, Nanos, Packets};
 use hawser_watch::run::{Look, Viewed};
 
@@ -35,6 +36,8 @@ pub struct Head {
     pub full: Range<u64>,
     /// When the cable of its second link damages three frames a second.
     pub damages: Range<u64>,
+    /// When a switch loses every twentieth of the segments that it sends to its clients over its first SAN link.
+    pub loses: Range<u64>,
     /// When its Corosync does not run; after it, it is another process that counts anew.
     pub away: Range<u64>,
     /// What it took.
@@ -92,13 +95,16 @@ hawser_host::answers! {
                 .get()
                 .to_string()
         };
-        let interfaces = [
+        let mut interfaces = BTreeMap::from([
             ("eth0".into(), port(&address("ring0"), true)),
             (
                 "eth1".into(),
                 port(&address("ring1"), !(head.carrier && head.cut(0))),
             ),
-        ];
+        ]);
+        if !head.loses.is_empty() {
+            interfaces.insert("eth2".into(), port(&address("san01"), true));
+        }
         // Corosync writes a line when it takes a link for down or up.
         let changed = head.cuts.iter().flat_map(|(from, to)| [*from, *to]);
         let second = head.clock.now().as_secs();
@@ -116,7 +122,7 @@ hawser_host::answers! {
             ports: ["eth0", "eth1"].map(|name| (name.into(), carried)).into(),
         };
         Pulse {
-            interfaces: Some(interfaces.into()),
+            interfaces: Some(interfaces),
             counts: Some(counts),
             corosync: head.corosync(),
             corosync_log: Some(lines + u64::from(second >= head.away.end)),
@@ -145,15 +151,32 @@ hawser_host::answers! {
     ReadStanding: |_, head| {
         let until = head.clock.now().as_secs();
         let from = until.saturating_sub(60);
-        let bad = head.damages.end.min(until).saturating_sub(head.damages.start.max(from));
+        let within = |bad: &Range<u64>, from: u64| {
+            bad.end.min(until).saturating_sub(bad.start.max(from))
+        };
+        let bad = within(&head.damages, from);
         let gained = [("link/eth1/rx_crc_errors".to_owned(), bad * 3)];
+        // 20 segments a second to one client, at the address of a pool.
+        let sent = |from: u64| SentSegments {
+            segments: Packets((until - from) * 20),
+            resent: Packets(within(&head.loses, from)),
+            needless: Packets(0),
+        };
+        let at = "10.72.2.207".parse().unwrap();
+        let served = ServedClient {
+            at,
+            client: "10.72.2.31".parse().unwrap(),
+            sent: sent(from),
+        };
         let counted = HostWindow {
             elapsed: Nanos((until - from) * 1_000_000_000),
             counters: Counters(gained.into()),
+            served: vec![served],
             ..HostWindow::default()
         };
         Standing {
             counted: Some(counted),
+            served: [(at, sent(0))].into(),
             ..Standing::default()
         }
     };

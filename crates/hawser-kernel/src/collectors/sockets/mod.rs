@@ -1,6 +1,8 @@
-//! UDP sockets of this network namespace, by `sock_diag(7)`: buffers in force, queue, drops, owner.
+//! Sockets of this network namespace, by `sock_diag(7)`: of UDP buffers in force, queue, drops and owner, of TCP what
+//! [`served`] counts.
 
 mod owners;
+pub(crate) mod served;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -17,6 +19,8 @@ const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const INET_DIAG_SKMEMINFO: u16 = 7;
 /// `struct inet_diag_msg`.
 const DIAG_MESSAGE: usize = 72;
+/// Where it has the local address.
+const LOCAL: usize = 8;
 
 /// The UDP and UDP-Lite sockets of the calling thread's network namespace, with their owners.
 ///
@@ -67,16 +71,10 @@ impl SocketDiag {
         family: u8,
         protocol: u8,
     ) -> Result<BTreeMap<u64, SocketFacts>, KernelError> {
-        // struct inet_diag_req_v2: family, protocol, extensions, padding, states, socket id.
-        let mut request = [0; 56];
-        request[0] = family;
-        request[1] = protocol;
-        request[2] = 1 << (INET_DIAG_SKMEMINFO - 1);
-        request[4..8].copy_from_slice(&u32::MAX.to_ne_bytes());
         self.netlink.dump(
             "SOCK_DIAG_BY_FAMILY",
             SOCK_DIAG_BY_FAMILY,
-            &request,
+            &request(family, protocol, INET_DIAG_SKMEMINFO, u32::MAX),
             BTreeMap::new,
             |sockets, message| {
                 if let Some(socket) = decode(message) {
@@ -85,6 +83,25 @@ impl SocketDiag {
             },
         )
     }
+}
+
+/// `struct inet_diag_req_v2` for the sockets in these states (a bit each), with this one extension.
+fn request(family: u8, protocol: u8, extension: u16, states: u32) -> [u8; 56] {
+    let mut request = [0; 56];
+    request[0] = family;
+    request[1] = protocol;
+    request[2] = 1 << (extension - 1);
+    request[4..8].copy_from_slice(&states.to_ne_bytes());
+    request
+}
+
+/// An address of a socket, at this place of `struct inet_diag_msg`.
+fn address_at(message: &[u8], offset: usize) -> Option<IpAddr> {
+    let bytes: [u8; 16] = *message.get(offset..)?.first_chunk()?;
+    Some(match i32::from(*message.first()?) {
+        libc::AF_INET => IpAddr::V4(Ipv4Addr::from(*bytes.first_chunk::<4>()?)),
+        _ => IpAddr::V6(Ipv6Addr::from(bytes)),
+    })
 }
 
 /// The sockets that dropped between two dumps, `drops` being the gain, with their owners; those
@@ -109,11 +126,7 @@ pub(crate) fn dropped_between(
 
 fn decode(message: &[u8]) -> Option<SocketFacts> {
     let port = u16::from_be_bytes(*message.get(4..)?.first_chunk()?);
-    let address: [u8; 16] = *message.get(8..)?.first_chunk()?;
-    let address = match i32::from(message[0]) {
-        libc::AF_INET => IpAddr::V4(Ipv4Addr::from(*address.first_chunk::<4>()?)),
-        _ => IpAddr::V6(Ipv6Addr::from(address)),
-    };
+    let address = address_at(message, LOCAL)?;
     let inode = u64::from(u32_at(message, 68)?);
     let memory = find(message.get(DIAG_MESSAGE..)?, INET_DIAG_SKMEMINFO)?;
     // enum sk_meminfo_vars (linux/sock_diag.h).

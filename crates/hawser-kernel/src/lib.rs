@@ -28,7 +28,7 @@ pub use collectors::counters::{host_counters, softnet_counters};
 pub use collectors::sockets::udp_sockets;
 pub use error::KernelError;
 pub use host::{
-    CertificateReader, StorageReader, corosync_facts, corosync_pid, corosync_stats,
+    CertificateReader, StorageReader, clock, corosync_facts, corosync_pid, corosync_stats,
     hardware, host_facts, host_setup, interfaces, interfaces_and_counts, storage_client,
     surroundings, validity,
 };

@@ -24,6 +24,17 @@ pub(crate) fn bind_packet_socket(
     }
 }
 
+/// What the kernel knows of the wall clock; nothing is set.
+pub(crate) fn adjtimex() -> io::Result<libc::timex> {
+    // SAFETY: `timex` is plain data; zero is valid, and zero `modes` only read.
+    let mut clock: libc::timex = unsafe { std::mem::zeroed() };
+    // SAFETY: `clock` is writable and lives through the call.
+    match unsafe { libc::adjtimex(&mut clock) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(clock),
+    }
+}
+
 /// Gives freed heap memory back to the system. Reading the kernel's type information needs 20 MB
 /// for a moment, in small pieces that glibc would keep.
 pub(crate) fn give_back_memory() {

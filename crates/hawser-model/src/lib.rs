@@ -9,6 +9,7 @@ pub mod account;
 pub mod bond;
 pub mod case;
 pub mod client;
+pub mod clock;
 pub mod cluster_file;
 pub mod cmap;
 pub mod copy;

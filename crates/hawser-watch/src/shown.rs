@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use hawser_model::clock::ClockFacts;
 use hawser_model::drops::{DropRecord, DropTotals};
 use hawser_model::host::{CertificateFacts, Interface, PortCounts, SecretFacts};
 use hawser_model::names::{HostName, InterfaceName, LinkName};
@@ -64,6 +65,8 @@ pub struct ShownHead {
     pub dropped_now: Vec<DropRecord>,
     /// What its ports counted of lost packets.
     pub port_counts: BTreeMap<InterfaceName, PortCounts>,
+    /// What its kernel knows of its clock; absent when it does not say.
+    pub clock: Option<ClockFacts>,
     /// What it sent to clients of its storage, by the link over which they are, since the watch began.
     pub served: BTreeMap<LinkName, SentSegments>,
     /// Its disks; absent where there are none, or nothing was read yet.

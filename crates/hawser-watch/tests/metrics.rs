@@ -113,7 +113,14 @@ fn what_was_read_has_a_sample_and_what_was_not_has_none() {
             ],
         ),
         // A head alone compares its clock with nobody's.
-        ("hawser_clock_", &[]),
+        (
+            "hawser_clock_",
+            &[
+                "hawser_clock_estimated_error_seconds 0.000062",
+                "hawser_clock_greatest_error_seconds 0.0215",
+                "hawser_clock_synchronised 1.0",
+            ],
+        ),
     ] {
         assert_eq!(samples(&text, prefix), wanted, "{text}");
     }
@@ -126,6 +133,7 @@ fn what_was_read_has_a_sample_and_what_was_not_has_none() {
         "pool_free",
         "link_full",
         "storage",
+        "clock",
     ] {
         assert_eq!(samples(&nothing, &format!("hawser_{name}")), [""; 0]);
     }
@@ -138,5 +146,5 @@ fn a_watch_of_all_heads_knows_by_how_much_their_clocks_are_apart() {
         "hawser_clock_ahead_least_seconds{head=\"head1\"} -0.0015",
         "hawser_clock_ahead_most_seconds{head=\"head1\"} 2.5",
     ];
-    assert_eq!(samples(&text, "hawser_clock_"), wanted);
+    assert_eq!(samples(&text, "hawser_clock_ahead"), wanted);
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use hawser_host::{Answers, Ask, Declined, Size, Stop};
-use hawser_kernel::{host_facts, udp_sockets};
+use hawser_kernel::{clock, host_facts, udp_sockets};
+use hawser_model::clock::ClockFacts;
 use hawser_model::drops::DropTotals;
 use hawser_model::host::{HostFacts, HostWindow, PortCounts};
 use hawser_model::names::InterfaceName;
@@ -38,6 +39,9 @@ pub struct Standing {
     /// What it sent to clients of its storage, by its address at which they are served, since the agent was first asked.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub served: BTreeMap<IpAddr, SentSegments>,
+    /// What its kernel knows of its clock; absent when it does not let that be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<ClockFacts>,
 }
 
 impl Ask for ReadStanding {
@@ -60,6 +64,7 @@ impl Answers<Node> for ReadStanding {
             drops: tallied.drops,
             ports: tallied.ports,
             served: tallied.served,
+            clock: clock().ok(),
         })
     }
 }

@@ -4,6 +4,7 @@ mod bonds;
 mod bridge_vlans;
 mod bridges;
 mod certificates;
+mod clock;
 mod corosync;
 mod hardware;
 mod interfaces;
@@ -27,6 +28,7 @@ use crate::KernelError;
 use crate::proc;
 
 pub use certificates::{CertificateReader, validity};
+pub use clock::clock;
 pub use corosync::{corosync_facts, corosync_pid, corosync_stats};
 pub(crate) use hardware::cpu_group;
 pub use hardware::hardware;

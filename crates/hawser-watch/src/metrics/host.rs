@@ -1,10 +1,11 @@
 //! Of each host: ports, disks, what its kernel dropped, files.
 
+use hawser_model::clock::ClockFacts;
 use hawser_model::drops::DropTotals;
 use hawser_model::host::PortCounts;
 use hawser_model::served::SentSegments;
 use hawser_model::storage::PathFacts;
-use hawser_model::units::Packets;
+use hawser_model::units::{Nanos, Packets};
 
 use super::{All, flag};
 use crate::shown::{Shown, ShownHead};
@@ -28,6 +29,31 @@ pub(super) fn ports(all: &mut All<'_>, shown: &Shown) {
         "interface_speed_bytes_per_second",
         "The speed that an interface's driver reports",
         ports().filter_map(|(labels, port)| Some((labels, port.speed?.0 as f64 / 8.0))),
+    );
+}
+
+/// Whether somebody keeps the clock of each host right, as its kernel knows it.
+pub(super) fn clocks(all: &mut All<'_>, shown: &Shown) {
+    let mut gauge = |name, help, of: fn(&ClockFacts) -> f64| {
+        let heads = shown.heads.iter();
+        let samples = heads
+            .filter_map(|(head, known)| Some((shown.labels(head, &[]), of(known.clock.as_ref()?))));
+        all.gauge(name, help, samples);
+    };
+    gauge(
+        "clock_synchronised",
+        "Whether somebody keeps the clock right (STA_UNSYNC, adjtimex(2))",
+        |clock| flag(clock.synchronised),
+    );
+    gauge(
+        "clock_estimated_error_seconds",
+        "How far the clock is off, as the program estimates that keeps it",
+        |clock| seconds(clock.estimated_error),
+    );
+    gauge(
+        "clock_greatest_error_seconds",
+        "How far the clock can be off, as the kernel counts it",
+        |clock| seconds(clock.greatest_error),
     );
 }
 
@@ -207,4 +233,8 @@ pub(super) fn storage(all: &mut All<'_>, shown: &Shown) {
     });
     let help = "Whether an imported ZFS pool is ONLINE, with all its devices";
     all.gauge("zpool_online", help, pools);
+}
+
+fn seconds(span: Nanos) -> f64 {
+    span.0 as f64 / 1e9
 }

@@ -61,6 +61,7 @@ pub fn text(shown: &Shown, health: Health) -> String {
     host::storage(&mut all, shown);
     host::drops(&mut all, shown);
     host::files(&mut all, shown);
+    host::clocks(&mut all, shown);
     probed::probed(&mut all, shown);
     alarms(&mut all, reading);
     let of_watch = |value| [(labels(&[]), value)];

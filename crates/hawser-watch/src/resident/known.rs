@@ -117,6 +117,7 @@ impl Resident {
             drops: self.standing.drops.clone(),
             dropped_now: counted.cloned().unwrap_or_default(),
             port_counts: self.standing.ports.clone(),
+            clock: self.standing.clock,
             served: self.served(),
             probed: Probed::of(looked, &self.own),
         }

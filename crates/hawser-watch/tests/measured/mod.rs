@@ -1,11 +1,12 @@
 //! A head of which everything is read that becomes a sample, some of it well and some not.
 
 use hawser_cluster::live::Ahead;
+use hawser_model::clock::ClockFacts;
 use hawser_model::host::PortCounts;
 use hawser_model::probe::{AddressAsked, PathEcho, PathMtu};
 use hawser_model::served::SentSegments;
 use hawser_model::storage::{DiskFacts, MultipathFacts, PathFacts, StorageFacts, ZpoolFacts};
-use hawser_model::units::{Mtu, Packets};
+use hawser_model::units::{Mtu, Nanos, Packets};
 use hawser_watch::probed::Probed;
 use hawser_watch::shown::ShownHead;
 
@@ -25,6 +26,11 @@ pub fn measured(head: &mut ShownHead) {
     head.port_counts = [("eth1".into(), counts), ("eth2".into(), some)].into();
     head.storage = Some(storage());
     head.probed = probed();
+    head.clock = Some(ClockFacts {
+        synchronised: true,
+        estimated_error: Nanos(62_000),
+        greatest_error: Nanos(21_500_000),
+    });
     let sent = SentSegments {
         segments: Packets(8_300),
         resent: Packets(412),

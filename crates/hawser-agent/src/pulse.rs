@@ -6,8 +6,9 @@ use std::time::UNIX_EPOCH;
 
 use hawser_cluster::host::drill::logs::{COROSYNC, PACEMAKER};
 use hawser_cluster::units::WOKEN;
-use hawser_kernel::{StorageReader, corosync_pid, interfaces_and_counts};
+use hawser_kernel::{corosync_pid, interfaces_and_counts};
 
+use crate::node::Node;
 use crate::questions::{Pulse, ReadPulse};
 
 /// What Pacemaker writes when its CIB, results of operations among it, has changed, and when a fencing has ended. Other
@@ -18,7 +19,7 @@ const TELLS: [&str; 2] = ["Completed cib_", "Operation '"];
 const ADDED: u64 = 64 << 10;
 
 /// The pulse now; `last` is what was read the last time.
-pub(crate) fn read(last: &ReadPulse, storage: &mut StorageReader) -> Pulse {
+pub(crate) fn read(last: &ReadPulse, node: &mut Node) -> Pulse {
     let same = |pid: &u32| {
         let name = fs::read_to_string(format!("/proc/{pid}/comm"));
         name.is_ok_and(|name| name.trim_end() == "corosync")
@@ -27,14 +28,16 @@ pub(crate) fn read(last: &ReadPulse, storage: &mut StorageReader) -> Pulse {
     let log = length(PACEMAKER);
     let added = last.pacemaker_log.zip(log);
     let (interfaces, counts) = interfaces_and_counts().ok().unzip();
+    let corosync = last.corosync.filter(same).or_else(corosync_pid);
     Pulse {
         interfaces,
         counts: counts.flatten(),
-        corosync: last.corosync.filter(same).or_else(corosync_pid),
+        corosync,
         corosync_log: length(COROSYNC),
+        pings_lost: node.lost_pings.count(corosync),
         pacemaker_log: log,
         woken: touched(WOKEN),
-        storage: storage.pulse(),
+        storage: node.storage.pulse(),
         pacemaker_changed: added.is_some_and(|(from, to)| from != to && tells(PACEMAKER, from, to)),
     }
 }

@@ -28,9 +28,9 @@ pub use collectors::counters::{host_counters, softnet_counters};
 pub use collectors::sockets::udp_sockets;
 pub use error::KernelError;
 pub use host::{
-    CertificateReader, StorageReader, clock, corosync_facts, corosync_pid, corosync_stats,
-    hardware, host_facts, host_setup, interfaces, interfaces_and_counts, storage_client,
-    surroundings, validity,
+    CertificateReader, LostPings, StorageReader, clock, corosync_facts, corosync_pid,
+    corosync_stats, hardware, host_facts, host_setup, interfaces, interfaces_and_counts,
+    storage_client, surroundings, validity,
 };
 pub use journal::{Arm, Journal, Owner, watch as guard};
 pub use knobs::{Knobs, receivers};

@@ -232,6 +232,28 @@ fn an_event_of_which_pacemaker_alerts_is_read_at_once_and_a_storm_of_them_each_t
 }
 
 #[test]
+fn newly_lost_pings_are_read_at_once_and_change_nothing_in_the_cluster() {
+    let mut resident = Resident::new(file(), "head1".into());
+    let mut wants = |second: u64, pings_lost: u64| {
+        let pulse = Pulse {
+            corosync: Some(7),
+            pings_lost,
+            ..Pulse::default()
+        };
+        resident.pulse(Duration::from_secs(second), second, pulse)
+    };
+    // What begins is read each second for a while.
+    let begins: Vec<u64> = (0..60).filter(|second| wants(*second, 0).links).collect();
+    assert_eq!(begins, [0, 1, 2, 3, 4, 5, 6, 7, 17, 27, 37, 47, 57]);
+    let lost = wants(60, 1);
+    assert!(lost.links && !lost.view);
+    let after: Vec<u64> = (61..90).filter(|second| wants(*second, 1).links).collect();
+    assert_eq!(after, [61, 62, 63, 64, 65, 66, 67, 77, 87]);
+    let views = (90..100).filter(|second| wants(*second, *second).view);
+    assert_eq!(views.count(), 0);
+}
+
+#[test]
 fn a_disk_that_stops_is_looked_at_in_that_second_and_one_that_flaps_each_three_seconds() {
     let mut resident = Resident::new(file(), "head1".into());
     let mut looks = |second: u64, state: &str| {

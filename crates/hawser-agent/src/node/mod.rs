@@ -8,7 +8,7 @@ mod flows;
 mod knobs;
 
 use hawser_host::Declined;
-use hawser_kernel::{CertificateReader, Observer, Processors, StorageReader, Tally};
+use hawser_kernel::{CertificateReader, LostPings, Observer, Processors, StorageReader, Tally};
 use hawser_model::ladder::HostUsage;
 use hawser_model::names::HostName;
 use hawser_model::traffic::RunKey;
@@ -53,6 +53,7 @@ pub struct Node {
     /// The ring of readings, when this is the watch that keeps them.
     pub(crate) readings: Option<Writer>,
     pub(crate) storage: StorageReader,
+    pub(crate) lost_pings: LostPings,
     pub(crate) certificates: CertificateReader,
     pub(crate) tally: Tally,
 }

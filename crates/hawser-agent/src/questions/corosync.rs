@@ -36,7 +36,9 @@ impl Ask for ReadHeartbeats {
 }
 
 impl Answers<Node> for ReadHeartbeats {
-    fn answer(self, _: &mut Node, _: &Stop) -> Result<BTreeMap<String, String>, Declined> {
-        Ok(corosync_stats()?)
+    fn answer(self, node: &mut Node, _: &Stop) -> Result<BTreeMap<String, String>, Declined> {
+        let stats = corosync_stats()?;
+        node.lost_pings.links(&stats);
+        Ok(stats)
     }
 }

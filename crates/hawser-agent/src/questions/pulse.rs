@@ -33,6 +33,9 @@ pub struct Pulse {
     pub corosync: Option<u32>,
     /// The length of Corosync's log, in bytes; absent when there is none. It grows when something happens.
     pub corosync_log: Option<u64>,
+    /// How many times Corosync has newly lost pings of its links, of those that [`ReadHeartbeats`](super::ReadHeartbeats) told.
+    #[serde(default)]
+    pub pings_lost: u64,
     /// The length of Pacemaker's log; absent when there is none.
     pub pacemaker_log: Option<u64>,
     /// Whether what was added to that says that the cluster has changed.
@@ -53,6 +56,6 @@ impl Ask for ReadPulse {
 
 impl Answers<Node> for ReadPulse {
     fn answer(self, node: &mut Node, _: &Stop) -> Result<Pulse, Declined> {
-        Ok(pulse::read(&self, &mut node.storage))
+        Ok(pulse::read(&self, node))
     }
 }

@@ -6,6 +6,7 @@ mod bridges;
 mod certificates;
 mod clock;
 mod corosync;
+mod follower;
 mod hardware;
 mod interfaces;
 mod pcie;
@@ -29,7 +30,7 @@ use crate::proc;
 
 pub use certificates::{CertificateReader, validity};
 pub use clock::clock;
-pub use corosync::{corosync_facts, corosync_pid, corosync_stats};
+pub use corosync::{LostPings, corosync_facts, corosync_pid, corosync_stats};
 pub(crate) use hardware::cpu_group;
 pub use hardware::hardware;
 pub use setup::host_setup;

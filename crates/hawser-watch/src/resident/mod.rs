@@ -101,6 +101,10 @@ impl Resident {
             self.read.changed = Some(now);
             self.read.view_is_old = true;
         }
+        if pulse.pings_lost != self.pulse.pings_lost {
+            // It changes nothing in the cluster.
+            self.read.changed = Some(now);
+        }
         self.read.standing_is_old |= pulse.storage != self.pulse.storage;
         // What ZFS tells of a device changes nothing in the cluster.
         let in_cluster = |it: &StoragePulse| (it.there, it.zpools, it.unwell.clone());

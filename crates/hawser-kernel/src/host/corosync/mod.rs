@@ -1,5 +1,8 @@
 //! A running Corosync, asked through its own tool, never for longer than two seconds.
 
+mod lost_pings;
+mod pings;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, Instant};
@@ -11,6 +14,8 @@ use hawser_tool::processes;
 
 use crate::KernelError;
 use crate::program;
+
+pub use lost_pings::LostPings;
 
 /// For all questions together.
 const LIMIT: Duration = Duration::from_secs(2);

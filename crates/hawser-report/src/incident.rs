@@ -172,7 +172,7 @@ fn phase_lines(
 }
 
 fn quoted(line: &IncidentLine) -> String {
-    format!("{} {}: {}", line.host, line.log.file(), line.text)
+    format!("{} {}: {}", line.host, line.source(), line.text)
 }
 
 /// Lines of the logs and changes that the heads' watches read, in the order of time.
@@ -218,6 +218,7 @@ fn logs(s: &mut Section<'_>, report: &IncidentsReport) {
             },
             head.corosync.to_string(),
             head.pacemaker.to_string(),
+            head.syslog.unwrap_or(0).to_string(),
             head.from.clone().unwrap_or_else(dash),
             head.to.clone().unwrap_or_else(dash),
         ]
@@ -229,6 +230,7 @@ fn logs(s: &mut Section<'_>, report: &IncidentsReport) {
         Number("clock ahead"),
         Number("corosync.log"),
         Number("pacemaker.log"),
+        Number("syslog"),
         Text("first line"),
         Text("last line"),
     ];

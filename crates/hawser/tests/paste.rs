@@ -109,6 +109,134 @@ fn a_folder_of_logs_tells_why_a_service_was_away() {
     );
 }
 
+/// Corosync's and Pacemaker's lines of both heads among others' in one file, as rsyslog writes it.
+#[test]
+fn a_central_syslog_tells_the_same_to_the_second_and_what_it_lacks() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("central.log");
+    fs::write(&file, central_syslog("drill/power-cut")).expect("a file");
+    let path = file.to_str().expect("a path");
+    let ran = explain(&["--logs", path], Stdio::null());
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    for told in [
+        "of syslog, 2026-11-22 11:14:13.000 to ",
+        "head1 was lost: head2 waited 1000 ms for the token in vain",
+        "fenced: head1",
+        "vmpool01 was away for 6.000 s, until it stood on head2",
+        "head2: syslog, whose stamps here are of whole seconds",
+        "head2: syslog has of Pacemaker only what it calls a notice or worse",
+    ] {
+        assert!(ran.stdout.contains(told), "{told}: {}", ran.stdout);
+    }
+    let answer = explain(&["--logs", path, "--json"], Stdio::null());
+    let report = json(&answer, "incidents");
+    assert_eq!(report["heads"][1]["corosync"], 0);
+    assert!(report["heads"][1]["syslog"].as_u64() > Some(50), "{report}");
+    assert_eq!(report["incidents"][0]["lines"][0]["syslog"], true);
+    // In a folder it is found by its name, compressed too.
+    let gzip = Command::new("gzip").arg(&file).status().expect("gzip");
+    assert!(gzip.success());
+    let packed = folder.path().join("syslog.2.gz");
+    fs::rename(folder.path().join("central.log.gz"), &packed).expect("a file");
+    let within = folder.path().to_str().expect("a path");
+    let again = explain(&["--logs", within], Stdio::null());
+    assert_eq!((again.code, &again.stdout), (Some(1), &ran.stdout));
+    // One that was not copied to its end is said.
+    let bytes = fs::read(&packed).expect("a file");
+    fs::write(&packed, &bytes[..bytes.len() / 2]).expect("a file");
+    let cut = explain(&["--logs", within], Stdio::null());
+    assert!(
+        cut.stdout.contains("syslog.2.gz is damaged after "),
+        "{}",
+        cut.stdout
+    );
+}
+
+/// The logs of a drill in one file: of Pacemaker its notices and worse.
+fn central_syslog(drill: &str) -> String {
+    let case: DrillCase = hawser_cases::read(drill);
+    let corosync = case.logs.values().flat_map(|logs| &logs.corosync);
+    let corosync = corosync.filter_map(|line| {
+        let (host, said) = line
+            .get(20..)?
+            .split_once("] ")?
+            .1
+            .split_once(" corosync ")?;
+        let (_level, said) = said.split_once('[')?;
+        Some((line, format!("{host} corosync[1]:   [{said}")))
+    });
+    let pacemaker = case.logs.values().flat_map(|logs| &logs.pacemaker);
+    let pacemaker = pacemaker.filter_map(|line| {
+        let (program, said) = line.get(20..)?.split_once('[')?;
+        let said = said.split_once('\t')?.1.split(" | ").next()?;
+        let told = format!("{}[1]:  {said}", program.trim_end());
+        (!said.starts_with("info: ")).then_some((line, told))
+    });
+    let mut all: Vec<_> = corosync.chain(pacemaker).collect();
+    all.sort_by_key(|(line, _)| line.get(..19));
+    let all = all.into_iter().map(|(line, told)| {
+        let stamp = &line[..15];
+        format!("{stamp} {told}\n{stamp} head1 sshd[7]: Accepted publickey for root\n")
+    });
+    all.collect()
+}
+
+#[test]
+fn the_time_that_is_asked_about_is_chosen_and_a_wrong_one_is_one_error() {
+    let folder = report_of("drill/power-cut");
+    let path = folder.path().to_str().expect("a path");
+    let within = [
+        "--logs",
+        path,
+        "--since",
+        "11:14",
+        "--until",
+        "2026-11-22 11:15",
+    ];
+    let ran = explain(&within, Stdio::null());
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(
+        ran.stdout.contains("vmpool01 was away for 5.548 s"),
+        "{}",
+        ran.stdout
+    );
+    assert!(
+        ran.stdout.contains("head2: its logs begin at 2026-11-22 11:14:13.159: what was from 2026-11-22 11:14:00.000 on"),
+        "{}",
+        ran.stdout
+    );
+    let after = explain(
+        &["--logs", path, "--until", "2026-11-22 11:14"],
+        Stdio::null(),
+    );
+    assert_eq!(after.code, Some(0), "{}", after.stderr);
+    assert!(
+        after
+            .stdout
+            .contains("1 incident is not told: after 2026-11-22 11:14:00.000"),
+        "{}",
+        after.stdout
+    );
+    for (wrong, told) in [
+        (
+            vec!["--since", "yesterday"],
+            "write \"2026-11-27 03:12\", \"03:12\" (the last one) or \"2h\" (ago)",
+        ),
+        (
+            vec!["--since", "11:15", "--until", "11:14"],
+            "it ends before it begins",
+        ),
+        (
+            vec!["--host", "head1", "--host", "head2"],
+            "--logs reads files",
+        ),
+    ] {
+        let ran = explain(&[&["--logs", path], &wrong[..]].concat(), Stdio::null());
+        assert_eq!(ran.code, Some(2), "{wrong:?}");
+        assert!(ran.stderr.contains(told), "{wrong:?}: {}", ran.stderr);
+    }
+}
+
 /// The CIB says which head has which number; no cluster file, so the link has Corosync's.
 #[test]
 fn a_folder_of_logs_tells_of_a_link_that_was_down() {

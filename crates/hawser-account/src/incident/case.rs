@@ -11,7 +11,8 @@ use hawser_model::names::HostName;
 use hawser_model::output::incident::{LogKind, ReadLog};
 
 use super::clocks::{self, Clocks};
-use super::flapping::{self, Cut};
+use super::flapping;
+use super::head::Head;
 use super::heard::{heard, numbered};
 use super::lines::{self, Line, LogFile};
 use super::said::{Said, said};
@@ -34,46 +35,18 @@ pub(super) struct Heads {
     recorded: u64,
 }
 
-/// The logs of one.
-#[derive(Default)]
-struct Head {
-    lines: [Vec<Line>; 2],
-    corosync: u64,
-    pacemaker: u64,
-    first: Option<Moment>,
-    last: Option<Moment>,
-    coarse: bool,
-    /// Where lines of it were left out when they were kept.
-    cuts: BTreeSet<Cut>,
-}
-
-impl Head {
-    /// Whether the lines are still missing: the log itself may have them.
-    fn lacks(&self, cut: &Cut) -> bool {
-        let lines = &self.lines[LogKind::Corosync as usize];
-        let there = within(lines, |line| line.at, &(cut.from..=cut.to)).iter();
-        let there = there.filter(|line| heard(line.rest()).is_some()).count() as u64;
-        // With the two that were kept on both sides of them.
-        there < cut.lines.saturating_add(2)
-    }
-}
-
 impl Heads {
     pub(super) fn new(files: &[LogFile], recorded: u64) -> Self {
         let mut heads: BTreeMap<HostName, Head> = BTreeMap::new();
-        for file in files {
-            let read = lines::read(file, recorded);
-            let host = read.host.unwrap_or_else(|| HostName(file.folder.clone()));
+        let read = files.iter().map(|file| (file, lines::read(file, recorded)));
+        let mut read: Vec<_> = read.collect();
+        // What is told twice is taken from where it is told best.
+        read.sort_by_key(|(_, lines)| (lines.syslog, lines.coarse));
+        for (file, mut read) in read {
+            let host = read.host.take();
+            let host = host.unwrap_or_else(|| HostName(file.folder.clone()));
             let head = heads.entry(host).or_default();
-            match file.kind {
-                LogKind::Corosync => head.corosync += read.stamped,
-                LogKind::Pacemaker => head.pacemaker += read.stamped,
-            }
-            head.first = head.first.into_iter().chain(read.first).min();
-            head.last = head.last.into_iter().chain(read.last).max();
-            head.coarse |= read.coarse;
-            head.cuts.extend(read.cuts);
-            head.lines[file.kind as usize].extend(read.kept);
+            head.take(file.kind, read);
         }
         for head in heads.values_mut() {
             for lines in &mut head.lines {
@@ -87,7 +60,8 @@ impl Heads {
             let corosync = head.lines[LogKind::Corosync as usize].iter();
             (host, corosync.map(|line| (line.at, line.text.as_str())))
         });
-        let clocks = clocks::clocks(memberships);
+        let coarse = heads.values().any(|head| head.coarse);
+        let clocks = clocks::clocks(memberships, coarse);
         Self {
             heads,
             clocks,
@@ -103,6 +77,7 @@ impl Heads {
                 host: host.clone(),
                 corosync: head.corosync,
                 pacemaker: head.pacemaker,
+                syslog: Some(head.syslog.iter().sum()).filter(|lines| *lines > 0),
                 from: head.first.map(lines::local),
                 to: head.last.map(lines::local),
                 ahead_s: self.clocks.ahead_s(host),
@@ -127,29 +102,7 @@ impl Heads {
     pub(super) fn gaps(&self) -> Vec<String> {
         let mut gaps = Vec::new();
         for (host, head) in &self.heads {
-            for (count, log) in [
-                (head.corosync, "corosync.log"),
-                (head.pacemaker, "pacemaker.log"),
-            ] {
-                if count == 0 {
-                    gaps.push(format!("{host}: no line of {log} with a time stamp"));
-                }
-            }
-            if head.coarse {
-                gaps.push(format!(
-                    "{host}: stamps of whole seconds: each step may be off by one. `timestamp: hires` in the section \
-                     logging of corosync.conf writes milliseconds"
-                ));
-            }
-            gaps.extend(head.cuts.iter().filter(|cut| head.lacks(cut)).map(|cut| {
-                format!(
-                    "{host}: between {} and {} lines about links were not kept, {} or more: how often and how long they \
-                     were down then is not known",
-                    lines::local(cut.from),
-                    lines::local(cut.to),
-                    cut.lines
-                )
-            }));
+            gaps.extend(head.gaps().into_iter().map(|gap| format!("{host}: {gap}")));
         }
         for (host, ms) in self.clocks.apart() {
             gaps.push(format!(

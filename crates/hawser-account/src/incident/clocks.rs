@@ -9,6 +9,9 @@ use hawser_model::names::HostName;
 /// apart by less is no difference of clocks.
 const SAME_US: u64 = 200_000;
 
+/// The same where stamps are of whole seconds: the two may be on both sides of the second's turn.
+const SAME_COARSE_US: u64 = SAME_US + 1_000_000;
+
 /// What is known of the clocks.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Clocks {
@@ -41,11 +44,12 @@ impl Clocks {
     }
 }
 
-/// Compares the memberships that each head has logged.
-pub(super) fn clocks<'a, L>(heads: impl Iterator<Item = (&'a HostName, L)>) -> Clocks
+/// Compares the memberships that each head has logged; `coarse` where a stamp is of whole seconds.
+pub(super) fn clocks<'a, L>(heads: impl Iterator<Item = (&'a HostName, L)>, coarse: bool) -> Clocks
 where
     L: Iterator<Item = (Moment, &'a str)>,
 {
+    let same_us = if coarse { SAME_COARSE_US } else { SAME_US };
     let seen: Vec<(&HostName, BTreeMap<&str, Moment>)> = heads
         .map(|(host, lines)| {
             let ids = lines.filter_map(|(at, text)| Some((membership(text)?, at)));
@@ -69,7 +73,7 @@ where
             clocks.error_us = None;
             continue;
         };
-        let offset = if middle.unsigned_abs() < SAME_US {
+        let offset = if middle.unsigned_abs() < same_us {
             0
         } else {
             middle
@@ -107,7 +111,10 @@ mod tests {
             (&one, formed(&[(A, 10_000_000), (B, 20_000_000)])),
             (&two, formed(&[(A, 13_004_000), (B, 23_000_000)])),
         ];
-        let clocks = clocks(heads.into_iter().map(|(host, l)| (host, l.into_iter())));
+        let clocks = clocks(
+            heads.into_iter().map(|(host, l)| (host, l.into_iter())),
+            false,
+        );
         assert_eq!(clocks.offset_us(&two), -3_000_000);
         assert_eq!(clocks.apart().collect::<Vec<_>>(), [(&two, 3000)]);
         assert_eq!(
@@ -118,10 +125,34 @@ mod tests {
     }
 
     #[test]
+    fn the_turn_of_a_second_is_no_difference_of_clocks() {
+        let (one, two) = (HostName::from("head1"), HostName::from("head2"));
+        let of = |coarse| {
+            let heads = [
+                (&one, formed(&[(A, 10_000_000)])),
+                (&two, formed(&[(A, 11_000_000)])),
+            ];
+            clocks(
+                heads.into_iter().map(|(host, l)| (host, l.into_iter())),
+                coarse,
+            )
+        };
+        assert_eq!(of(false).offset_us(&two), -1_000_000);
+        let coarse = of(true);
+        assert_eq!(
+            (coarse.offset_us(&two), coarse.error_us()),
+            (0, Some(1_000_000))
+        );
+    }
+
+    #[test]
     fn without_a_shared_membership_nothing_is_known() {
         let (one, two) = (HostName::from("head1"), HostName::from("head2"));
         let heads = [(&one, formed(&[(A, 1)])), (&two, formed(&[(B, 2)]))];
-        let clocks = clocks(heads.into_iter().map(|(host, l)| (host, l.into_iter())));
+        let clocks = clocks(
+            heads.into_iter().map(|(host, l)| (host, l.into_iter())),
+            false,
+        );
         assert_eq!((clocks.offset_us(&two), clocks.error_us()), (0, None));
         assert_eq!(clocks.ahead_s(&two), None);
     }

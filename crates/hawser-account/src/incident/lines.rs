@@ -8,9 +8,12 @@ use hawser_model::output::incident::LogKind;
 
 use super::flapping::{Cut, left_out};
 use super::heard::{heard, is_name, numbered};
-use super::said;
+use super::{said, syslog};
 use crate::outage::marks;
 use crate::outage::stamp::{MONTHS, stamped};
+
+/// As `journalctl -o short-full` writes them.
+const WEEKDAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
 /// A file of a log.
 #[derive(Clone, Debug)]
@@ -49,6 +52,8 @@ pub(super) struct Lines {
     pub(super) last: Option<Moment>,
     /// A stamp of whole seconds was found.
     pub(super) coarse: bool,
+    /// They are lines of syslog.
+    pub(super) syslog: bool,
     /// Where lines were left out when they were kept.
     pub(super) cuts: Vec<Cut>,
 }
@@ -70,7 +75,10 @@ pub(super) fn read(file: &LogFile, recorded: u64) -> Lines {
         };
         let rest = rest.to_owned();
         if lines.host.is_none() {
-            lines.host = host(file.kind, &rest);
+            let tagged = syslog::wrote(&rest);
+            lines.syslog = tagged.is_some();
+            lines.host =
+                tagged.map_or_else(|| host(file.kind, &rest), |(host, _)| Some(host.into()));
         }
         lines.stamped += 1;
         lines.first = Some(lines.first.map_or(at, |first| first.min(at)));
@@ -112,8 +120,13 @@ fn host(kind: LogKind, rest: &str) -> Option<HostName> {
 }
 
 /// A line with a stamp of the form that `stamped` reads, and whether it had whole seconds. Beside that form logs have it
-/// without milliseconds (`timestamp: on`), and that of RFC 3339.
+/// without milliseconds (`timestamp: on`, syslog) or with microseconds (`journalctl -o short-precise`), that of RFC 3339
+/// (rsyslog, `short-iso`), and the same with a weekday and the zone as a word (`short-full`).
 fn stamp_in_milliseconds(line: &str) -> Option<(String, bool)> {
+    let line = match line.split_once(' ') {
+        Some((weekday, rest)) if WEEKDAYS.contains(&weekday) => rest,
+        _ => line,
+    };
     let fraction = |rest: &str| {
         let digits: String = rest
             .strip_prefix('.')?
@@ -130,19 +143,39 @@ fn stamp_in_milliseconds(line: &str) -> Option<(String, bool)> {
         let rest = line.get(19..)?;
         let digits = fraction(rest);
         let after = &rest[digits.as_ref().map_or(0, |digits| digits.len() + 1)..];
-        let text = after.split_once(' ').map_or("", |(_zone, text)| text);
+        let (zone, text) = after.split_once(' ').unwrap_or_default();
+        let text = match (zone, text.split_once(' ')) {
+            // ` CET head2 …`: a zone has no lower case.
+            ("", Some((word, text))) if is_zone(word) => text,
+            _ => text,
+        };
         let ms = format!("{:0<3.3}", digits.as_deref().unwrap_or(""));
         let day: u8 = date.get(8..)?.parse().ok()?;
         let stamp = format!("{month} {day:2} {clock}.{ms} {text}");
         return Some((stamp, digits.is_none()));
     }
-    let rest = line.get(15..)?;
-    match fraction(rest) {
+    let (clock, rest) = (line.get(..15)?, line.get(15..)?);
+    match fraction(rest).as_deref() {
         Some(digits) if digits.len() == 3 => Some((line.to_owned(), false)),
+        Some(digits) if digits.len() == 6 => {
+            let (ms, rest) = (digits.get(..3)?, rest.get(7..)?);
+            Some((format!("{clock}.{ms}{rest}"), false))
+        }
         Some(_) => None,
-        None if rest.starts_with(' ') => Some((format!("{}.000{rest}", line.get(..15)?), true)),
+        None if rest.starts_with(' ') => Some((format!("{clock}.000{rest}"), true)),
         None => None,
     }
+}
+
+/// `CET`, `UTC`.
+fn is_zone(word: &str) -> bool {
+    (3..=5).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_uppercase())
+}
+
+/// What follows the stamp of a line, whatever its form.
+pub(super) fn after_stamp(line: &str) -> Option<String> {
+    let (text, _) = stamp_in_milliseconds(line)?;
+    Some(text.get(19..)?.trim_start().to_owned())
 }
 
 /// A moment that [`local`] has written.
@@ -202,6 +235,32 @@ mod tests {
     }
 
     #[test]
+    fn stamps_of_syslog_and_the_journal_are_read() {
+        let text =
+            "head2 corosync[17]:   [TOTEM ] A new membership (2.d) was formed. Members left: 1";
+        for (stamp, ms, coarse) in [
+            ("Nov 22 11:14:15", "000", true),
+            ("Nov 22 11:14:15.103456", "103", false),
+            ("2026-11-22T11:14:15.103456+01:00", "103", false),
+            ("2026-11-22T11:14:15+0100", "000", true),
+            ("Sun 2026-11-22 11:14:15 CET", "000", true),
+            ("Sun 2026-11-22 11:14:15.103456 CET", "103", false),
+        ] {
+            let file = LogFile {
+                kind: LogKind::Corosync,
+                folder: "x".to_owned(),
+                text: format!("{stamp} {text}\n"),
+            };
+            let read = read(&file, 1_795_346_000);
+            assert!(read.syslog, "{stamp}");
+            assert_eq!(read.host, Some("head2".into()), "{stamp}");
+            assert_eq!(read.coarse, coarse, "{stamp}");
+            let at = format!("2026-11-22 11:14:15.{ms}");
+            assert_eq!(local(read.kept[0].at), at, "{stamp}");
+        }
+    }
+
+    #[test]
     fn any_line_is_read_without_a_panic() {
         for line in [
             "",
@@ -209,6 +268,9 @@ mod tests {
             "2026-13-40T",
             "2026-11-22T11:14:15",
             "Nov 22 11:14:15.1 x",
+            "Sun ",
+            "Sun 2026-11-22 11:14:15 ",
+            "2026-11-22T11:14:15 \u{e9}",
             "ÄÖÜäöü 22 11:14:15.579 x",
             "2026-11-22\u{e9}11:14:15.5",
             "Nov 22 11:14:15.",

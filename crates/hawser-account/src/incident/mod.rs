@@ -5,9 +5,12 @@
 //! begins with the last sign of the service (the token that was awaited in vain, the order to stop it, the check that
 //! found it dead) and ends when Pacemaker has started all of it again. `docs/outage.md` has the rules.
 
+mod asked;
 mod case;
 mod clocks;
+mod covers;
 mod flapping;
+mod head;
 mod heard;
 mod lines;
 mod links;
@@ -15,6 +18,7 @@ mod said;
 mod services;
 mod shown;
 mod spans;
+mod syslog;
 mod trigger;
 mod windows;
 
@@ -32,11 +36,13 @@ use case::{Heads, within};
 use said::Said;
 use windows::{Incident, Window};
 
+pub use asked::{Asked, AskedTime, last};
 pub use hawser_model::output::incident::LogKind;
 pub use lines::{LogFile, local, moment};
 pub use links::Names;
 pub use services::together;
 pub use shown::proof;
+pub use syslog::Syslog;
 
 /// The findings of a drill that hold without a client and without the cluster's settings.
 const HOLD: [&str; 7] = [

@@ -8,6 +8,7 @@ use super::case::Heads;
 use super::heard::{Heard, heard};
 use super::lines::Line;
 use super::said::{Said, said};
+use super::syslog::wrote;
 use super::windows::Incident;
 use crate::outage::marks;
 
@@ -54,6 +55,7 @@ pub(super) fn shown(incident: &Incident, heads: &Heads) -> (Vec<IncidentLine>, u
         at_s: at.since(incident.from),
         host: host.clone(),
         log,
+        syslog: wrote(line.rest()).is_some(),
         text: line.text.clone(),
     });
     (lines.collect(), left_out as u64)

@@ -2,6 +2,8 @@
 
 use hawser_model::names::HostName;
 
+use super::syslog_result;
+
 /// What a line marks.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Mark {
@@ -135,6 +137,9 @@ fn controller(text: &str) -> Option<Mark> {
     }
     if text.contains("High CPU load detected: ") {
         return Some(Mark::Throttled);
+    }
+    if let Some(ended) = syslog_result::ended(text) {
+        return Some(ended);
     }
     if let Some(rest) = after(text, "Transition ") {
         if rest.contains("): Complete") || rest.contains("): Stopped") {

@@ -10,6 +10,7 @@ mod promises;
 pub(crate) mod spans;
 pub(crate) mod stall;
 pub(crate) mod stamp;
+mod syslog_result;
 pub(crate) mod timeline;
 pub(crate) mod view;
 

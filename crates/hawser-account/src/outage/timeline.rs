@@ -46,7 +46,8 @@ pub(crate) fn timeline(case: &DrillCase) -> Vec<At> {
             put(line, &marks::pacemaker);
         }
     }
-    all.sort_by_key(|mark| mark.at);
+    // What is ordered by one head and ends on another within one second, or millisecond, was ordered first.
+    all.sort_by_key(|mark| (mark.at, matches!(mark.mark, Mark::OperationEnded(..))));
     all
 }
 

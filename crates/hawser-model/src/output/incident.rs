@@ -37,6 +37,9 @@ pub struct ReadLog {
     pub corosync: u64,
     /// Lines of pacemaker.log with a time stamp.
     pub pacemaker: u64,
+    /// Lines of Corosync and Pacemaker in syslog or the journal. Absent: there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub syslog: Option<u64>,
     /// The first stamp; local time of the head. Absent: there is none.
     pub from: Option<String>,
     /// The last one.
@@ -75,8 +78,21 @@ pub struct IncidentLine {
     pub host: HostName,
     /// Of which log.
     pub log: LogKind,
+    /// It was read from syslog, or from the journal. Absent: from the log itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub syslog: bool,
     /// The line; its stamp is the head's own, in the form of Corosync's `timestamp: hires`.
     pub text: String,
+}
+
+impl IncidentLine {
+    /// Where it was read.
+    pub fn source(&self) -> &'static str {
+        match self.syslog {
+            true => "syslog",
+            false => self.log.file(),
+        }
+    }
 }
 
 /// Something that happened to the cluster: a head that was lost, a fencing, a service that was not there for a while, a
@@ -288,7 +304,7 @@ impl IncidentReport {
         let lines = self.lines.iter().map(|line| Step {
             at_s: line.at_s,
             host: &line.host,
-            by: line.log.file(),
+            by: line.source(),
             text: line.text.clone(),
         });
         let changes = self.readings.iter().flat_map(|head| {

@@ -66,6 +66,12 @@ impl Which {
         Self { file, reached }
     }
 
+    /// Whether the command line names any.
+    pub fn is_named(&self) -> bool {
+        let Running { hosts, lab, .. } = &self.reached;
+        self.file.is_some() || !hosts.is_empty() || lab.is_some()
+    }
+
     /// The words of a command line that name it again.
     pub fn words(&self) -> String {
         let mut words: Vec<String> = Vec::new();

@@ -20,10 +20,14 @@ pub fn text(report: &IncidentsReport) -> String {
             (Some(from), Some(to)) => format!(", {from} to {to}"),
             _ => String::new(),
         };
+        let syslog = head.syslog.map(|lines| format!(", {lines} of syslog"));
         let _ = writeln!(
             out,
-            "{}: {} lines of corosync.log, {} of pacemaker.log{when}",
-            head.host, head.corosync, head.pacemaker
+            "{}: {} lines of corosync.log, {} of pacemaker.log{}{when}",
+            head.host,
+            head.corosync,
+            head.pacemaker,
+            syslog.unwrap_or_default()
         );
     }
     if report.incidents.is_empty() {

@@ -1,5 +1,5 @@
 //! `hawser explain`: account and findings again from a case file, without root or network; the page of a cause; what a
-//! paste of one host's counters says; or what the logs of a cluster's heads tell.
+//! paste of one host's counters says; or what the logs of a cluster's heads tell, from files or asked for.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -11,7 +11,9 @@ use hawser_model::toml_file::nearest;
 use hawser_watch::group;
 use miette::bail;
 
+use super::explain_logs::Time;
 use crate::case_file::{self, AnyCase};
+use crate::cluster::Which;
 use crate::{output, render};
 
 /// Arguments of `hawser explain`.
@@ -20,12 +22,17 @@ pub struct Args {
     /// A case file that `hawser check`, `tune`, `compare`, `ladder`, `copy` or `drill` wrote; or the code of a cause, such as
     /// receive-buffer-too-small; or a text that somebody pasted, - for standard input: `netstat -su`, /proc/net/snmp,
     /// `ip -s link`, `ethtool -S`, `corosync-cmapctl -m stats`; or what `hawser incident show --json` printed
-    #[arg(value_name = "CASE|CODE|TEXT", required_unless_present_any = ["list", "logs"], add = crate::names::codes())]
+    #[arg(value_name = "CASE|CODE|TEXT", required_unless_present_any = ["list", "logs", "since", "until", "file", "hosts", "lab"], add = crate::names::codes())]
     case: Option<PathBuf>,
     /// Say from logs alone why services were away: a folder or an archive with corosync.log and pacemaker.log of each head,
-    /// such as a crm_report or a sosreport
-    #[arg(long, value_name = "FOLDER|ARCHIVE", conflicts_with_all = ["case", "list"])]
+    /// such as a crm_report or a sosreport; or a syslog, of a head or of several
+    #[arg(long, value_name = "FOLDER|ARCHIVE|SYSLOG", conflicts_with_all = ["case", "list"])]
     logs: Option<PathBuf>,
+    #[command(flatten)]
+    time: Time,
+    // The heads whose logs are asked for.
+    #[command(flatten)]
+    which: Which,
     /// Print one JSON object, as the verb that wrote the case does (docs/schema/check.schema.json, tune.schema.json,
     /// compare.schema.json, fanout.schema.json, ladder.schema.json, clients.schema.json, copy.schema.json, drill.schema.json, paste.schema.json, incidents.schema.json)
     #[arg(long)]
@@ -38,7 +45,16 @@ pub struct Args {
 /// Runs the verb.
 pub fn run(args: Args) -> miette::Result<ExitCode> {
     if let Some(folder) = &args.logs {
-        return super::explain_logs::run(folder, args.json);
+        if args.which.is_named() {
+            bail!("--logs reads files: it takes no --host, --lab or -f");
+        }
+        return super::explain_logs::run(folder, &args.time, args.json);
+    }
+    if args.which.is_named() || args.time.is_asked() {
+        if args.case.is_some() || args.list {
+            bail!("the logs of heads are explained, or a case: not both");
+        }
+        return super::explain_logs::of_heads(&args.which, &args.time, args.json);
     }
     let Some(case) = args.case else {
         let codes: Vec<String> = hawser_account::pages()

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Subcommand;
+use hawser_host::Hosts;
 use hawser_model::output::incident::{IncidentsReport, ListedIncident};
 use hawser_model::toml_file::nearest;
 use hawser_report::Source;
@@ -101,8 +102,8 @@ fn listed(report: IncidentsReport) -> Vec<ListedIncident> {
     incidents.map(ListedIncident::from).collect()
 }
 
-/// What the heads' logs tell; of one incident also what the heads' watches have read around it.
-fn read(which: &Which, id: Option<&str>) -> miette::Result<IncidentsReport> {
+/// What the heads' logs tell.
+pub(super) fn told(which: &Which) -> miette::Result<(Hosts, IncidentsReport)> {
     let cluster = which.cluster()?;
     let (mut heads, failed) = cluster.promptly(1).try_connect()?;
     let unreached = why_not(&failed);
@@ -118,6 +119,12 @@ fn read(which: &Which, id: Option<&str>) -> miette::Result<IncidentsReport> {
             incident.promises = promised(file, incident);
         }
     }
+    Ok((heads, report))
+}
+
+/// The same; of one incident also what the heads' watches have read around it.
+fn read(which: &Which, id: Option<&str>) -> miette::Result<IncidentsReport> {
+    let (mut heads, mut report) = told(which)?;
     let Some(id) = id else {
         return Ok(report);
     };

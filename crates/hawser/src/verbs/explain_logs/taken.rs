@@ -3,22 +3,27 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, BufReader, ErrorKind, Read};
+use std::mem;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use hawser_account::incident::{LogFile, LogKind};
+use hawser_account::incident::{LogFile, LogKind, Syslog};
 use hawser_cluster::host::KeptLogs;
 use miette::{IntoDiagnostic as _, WrapErr as _, bail};
 use tar::{Archive, Entry, EntryType, PaxExtensions};
 
+use super::names::{What, is_archive, named, wanted, whose};
+use super::syslog;
 use super::unpacked::unpacked;
 
 /// Bytes of all logs together, unpacked; logs that are rotated each week have far fewer.
 const LARGEST: u64 = 1 << 30;
 /// Bytes of all archives together, unpacked, with all that is no log.
 const LARGEST_ARCHIVES: u64 = 32 << 30;
+/// Bytes of all syslogs together, unpacked: of these only the cluster's lines are kept.
+const LARGEST_SYSLOGS: u64 = 8 << 30;
 /// Seconds by which a file may be newer than this machine's clock says.
 const AHEAD_S: u64 = 2 * 86_400;
 /// Bytes of an entry that only tells of the next one.
@@ -46,6 +51,10 @@ pub struct Taken {
     left: u64,
     /// Bytes of archives that may still be read.
     archives_left: u64,
+    /// What syslogs have of the cluster.
+    syslog: Syslog,
+    /// Bytes of them that may still be read.
+    syslogs_left: u64,
     now: u64,
     seen: usize,
 }
@@ -71,9 +80,14 @@ impl Taken {
             .wrap_err_with(|| format!("cannot read {}", path.display()))?;
         match about.is_dir() {
             true => taken.folder(path, 0)?,
-            false if wanted(path).is_some() => taken.file(path)?,
-            false => taken.archive(path)?,
+            false => match named(path) {
+                Some(what) => taken.file(path, what)?,
+                None => taken.archive(path)?,
+            },
         }
+        let (of_syslog, left_out) = mem::take(&mut taken.syslog).logs();
+        taken.logs.extend(of_syslog);
+        taken.gaps.extend(left_out);
         if taken.recorded == 0 {
             taken.recorded = now;
         }
@@ -88,6 +102,8 @@ impl Taken {
             gaps: Vec::new(),
             left: LARGEST,
             archives_left: LARGEST_ARCHIVES,
+            syslog: Syslog::default(),
+            syslogs_left: LARGEST_SYSLOGS,
             now,
             seen: 0,
         }
@@ -108,8 +124,8 @@ impl Taken {
             };
             if about.is_dir() && depth < DEEPEST {
                 self.folder(&path, depth + 1)?;
-            } else if about.is_file() && wanted(&path).is_some() {
-                self.file(&path)?;
+            } else if let Some(what) = wanted(&path).filter(|_| about.is_file()) {
+                self.file(&path, what)?;
             } else if about.is_file() && is_archive(&path) {
                 self.archive(&path)?;
             }
@@ -117,7 +133,7 @@ impl Taken {
         Ok(())
     }
 
-    fn file(&mut self, path: &Path) -> miette::Result<()> {
+    fn file(&mut self, path: &Path, what: What) -> miette::Result<()> {
         let file = opened(path)?;
         let changed = file.metadata().and_then(|about| about.modified()).ok();
         let changed = changed.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
@@ -128,7 +144,7 @@ impl Taken {
             path: &whole,
             changed: changed.map_or(0, |since| since.as_secs()),
         };
-        self.take(&found, file)
+        self.take(&found, what, file)
     }
 
     fn archive(&mut self, path: &Path) -> miette::Result<()> {
@@ -201,9 +217,9 @@ impl Taken {
                 let why = "an entry of it has holes (tar -S), and is not read past";
                 return Ok(Err(io::Error::new(ErrorKind::Unsupported, why)));
             }
-            if wanted(path).is_none() {
+            let Some(what) = wanted(path) else {
                 continue;
-            }
+            };
             let place = format!("{}: {}", of.display(), path.display());
             match kind {
                 EntryType::Regular | EntryType::Continuous => {
@@ -212,7 +228,7 @@ impl Taken {
                         path,
                         changed: entry.header().mtime().unwrap_or(0),
                     };
-                    self.take(&found, entry)?;
+                    self.take(&found, what, entry)?;
                 }
                 EntryType::GNUSparse => {
                     self.gap(format!("{place} was not read: it has holes (tar -S)"))
@@ -224,26 +240,22 @@ impl Taken {
     }
 
     /// Takes a log or a CIB, as far as it is whole.
-    fn take(&mut self, found: &Found<'_>, packed: impl Read) -> miette::Result<()> {
-        let (place, Some(what)) = (&found.place, wanted(found.path)) else {
-            return Ok(());
-        };
-        if matches!(what, What::Cib) && self.cib.is_some() {
-            return Ok(());
+    fn take(&mut self, found: &Found<'_>, what: What, packed: impl Read) -> miette::Result<()> {
+        let place = &found.place;
+        match what {
+            What::Cib if self.cib.is_some() => return Ok(()),
+            What::Syslog => return self.syslog(found, packed),
+            _ => {}
         }
         let most = match what {
             What::Kept => self.left.min(KeptLogs::LARGEST),
-            What::Log(_) | What::Cib => self.left,
+            _ => self.left,
         };
         let mut bytes = Vec::new();
         let read = unpacked(packed);
         let read = read.and_then(|text| text.take(most + 1).read_to_end(&mut bytes));
         if bytes.len() as u64 > self.left {
-            bail!(
-                help = "name a folder with fewer of them",
-                "{place}: with it the logs have more than {} MiB, unpacked",
-                LARGEST >> 20
-            );
+            return Err(too_many(place));
         }
         if bytes.len() as u64 > most {
             self.gap(format!(
@@ -280,6 +292,8 @@ impl Taken {
                 }
                 Err(e) => self.gap(format!("{place} is no incident that a watch has kept: {e}")),
             },
+            // It was taken line by line.
+            What::Syslog => {}
             What::Log(kind) => {
                 let text = String::from_utf8(bytes)
                     .unwrap_or_else(|broken| String::from_utf8_lossy(broken.as_bytes()).into());
@@ -289,15 +303,50 @@ impl Taken {
         Ok(())
     }
 
+    /// Takes the cluster's lines of a syslog, as far as it is whole.
+    fn syslog(&mut self, found: &Found<'_>, packed: impl Read) -> miette::Result<()> {
+        let place = &found.place;
+        let mut read = syslog::Taken::default();
+        let outcome = unpacked(packed).and_then(|text| {
+            let text = BufReader::new(text.take(self.syslogs_left));
+            syslog::lines(text, &mut self.syslog, self.left, &mut read)
+        });
+        self.syslogs_left = self.syslogs_left.saturating_sub(read.bytes);
+        if read.kept > self.left {
+            return Err(too_many(place));
+        }
+        self.left -= read.kept;
+        if read.kept > 0 {
+            self.written(found.changed);
+        }
+        match outcome {
+            Err(why) if is_whole(&why) => self.gap(format!("{place} was not read: {why}")),
+            Err(why) => self.gap(format!(
+                "{place} is damaged after {} bytes of text ({why})",
+                read.bytes
+            )),
+            Ok(()) if self.syslogs_left == 0 => self.gap(format!(
+                "{place} was not read to its end: all syslogs together have more than {} GiB, unpacked",
+                LARGEST_SYSLOGS >> 30
+            )),
+            Ok(()) => {}
+        }
+        Ok(())
+    }
+
+    /// When a log was written last: what an archive says of a time is what its maker wrote.
+    fn written(&mut self, changed: u64) {
+        if changed <= self.now.saturating_add(AHEAD_S) {
+            self.recorded = self.recorded.max(changed);
+        }
+    }
+
     /// One that says nothing is nobody's.
     fn log(&mut self, kind: LogKind, found: &Found<'_>, text: String) {
         if text.trim().is_empty() {
             return;
         }
-        // What an archive says of a time is what its maker wrote.
-        if found.changed <= self.now.saturating_add(AHEAD_S) {
-            self.recorded = self.recorded.max(found.changed);
-        }
+        self.written(found.changed);
         self.logs.push(LogFile {
             kind,
             folder: whose(found.path),
@@ -325,6 +374,14 @@ impl Taken {
     }
 }
 
+fn too_many(place: &str) -> miette::Report {
+    miette::miette!(
+        help = "name a folder with fewer of them",
+        "{place}: with it the logs have more than {} MiB, unpacked",
+        LARGEST >> 20
+    )
+}
+
 /// Whether it may be whole, and cannot be read here all the same.
 fn is_whole(why: &io::Error) -> bool {
     matches!(why.kind(), ErrorKind::Unsupported | ErrorKind::OutOfMemory)
@@ -338,66 +395,6 @@ fn opened(path: &Path) -> miette::Result<File> {
         bail!("{}: not a regular file", path.display());
     }
     File::open(path).into_diagnostic().wrap_err_with(cannot)
-}
-
-/// What a file is taken for.
-#[derive(Clone, Copy)]
-enum What {
-    Log(LogKind),
-    /// What a watch has kept of both logs.
-    Kept,
-    Cib,
-}
-
-/// By its name: `corosync.log`, `pacemaker.log.1`, `20261122-111412.json`, `cib.xml`.
-fn wanted(path: &Path) -> Option<What> {
-    let name = path.file_name()?.to_str()?;
-    let of = |begin: &str| {
-        name.strip_prefix(begin)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-']))
-    };
-    match () {
-        () if is_archive(path) => None,
-        () if of("corosync.log") => Some(What::Log(LogKind::Corosync)),
-        () if of("pacemaker.log") => Some(What::Log(LogKind::Pacemaker)),
-        () if name == "cib.xml" => Some(What::Cib),
-        () if KeptLogs::id_of(name).is_some_and(is_id) => Some(What::Kept),
-        () => None,
-    }
-}
-
-/// Whether an incident may be called so: by the second in which it began.
-fn is_id(name: &str) -> bool {
-    let parts = name.split_once('-');
-    parts.is_some_and(|(day, time)| {
-        let digits = day.chars().chain(time.chars()).all(|c| c.is_ascii_digit());
-        digits && (day.len(), time.len()) == (8, 6)
-    })
-}
-
-fn is_archive(path: &Path) -> bool {
-    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-    let ends = [
-        ".tar", ".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst", ".tgz", ".tbz2", ".tbz", ".txz",
-    ];
-    ends.iter().any(|end| name.ends_with(end))
-}
-
-/// The folder that has a head's name, if any has: the innermost that is not one where logs lie on every head.
-fn whose(path: &Path) -> String {
-    let on_every_head = [
-        "var",
-        "log",
-        "cluster",
-        "corosync",
-        "pacemaker",
-        "lib",
-        "hawser",
-        "incidents",
-    ];
-    let mut folders = path.ancestors().skip(1).filter_map(Path::file_name);
-    let own = folders.find(|name| !on_every_head.iter().any(|one| name == one));
-    own.unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// The name of the entry that follows, where this one gives it (tar(5): GNU's `L`, pax's `path`, of which the last counts).
@@ -454,10 +451,14 @@ mod tests {
         let path = folder.path().join("pacemaker.log-20261123.gz");
         fs::write(&path, bomb.finish().expect("memory")).expect("a file");
         let mut enough = taken(1 << 20);
-        enough.file(&path).expect("it fits");
+        enough
+            .file(&path, What::Log(LogKind::Pacemaker))
+            .expect("it fits");
         assert_eq!((enough.logs[0].text.len(), enough.left), (1 << 20, 0));
         assert_eq!(enough.gaps, [""; 0]);
-        let why = taken((1 << 20) - 1).file(&path).expect_err("too large");
+        let why = taken((1 << 20) - 1)
+            .file(&path, What::Log(LogKind::Pacemaker))
+            .expect_err("too large");
         let begins = format!("{}: ", path.display());
         assert!(why.to_string().starts_with(&begins), "{why}");
     }
@@ -576,34 +577,19 @@ mod tests {
     }
 
     #[test]
-    fn an_incident_of_links_alone_is_one_that_a_watch_has_kept() {
-        let kept = |name: &str| matches!(wanted(Path::new(name)), Some(What::Kept));
-        for name in [
-            "20261122-111412",
-            "20261122-111412-links",
-            "20261122-111412-links.head2",
-        ] {
-            assert!(kept(&format!("incidents/{name}.json")), "{name}");
-        }
-        for other in ["20261122-111412-link", "-links", "20261122-links"] {
-            assert!(!kept(&format!("incidents/{other}.json")), "{other}");
-        }
-    }
-
-    #[test]
     fn a_kept_incident_of_a_watch_is_read_in_bounds_and_is_nobody_s_where_it_is_empty() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("20261122-111412.json");
         let text = r#"{"id":"20261122-111412","corosync":[],"pacemaker":["x"]}"#;
         fs::write(&path, text).expect("a file");
         let mut taken = taken(LARGEST);
-        taken.file(&path).expect("it is small");
+        taken.file(&path, What::Kept).expect("it is small");
         let kinds: Vec<LogKind> = taken.logs.iter().map(|log| log.kind).collect();
         assert_eq!(kinds, [LogKind::Pacemaker]);
         let many = r#""","#.repeat(1 << 20);
         let text = format!(r#"{{"id":"1","corosync":[{many}""],"pacemaker":[]}}"#);
         fs::write(&path, text).expect("a file");
-        taken.file(&path).expect("it is named");
+        taken.file(&path, What::Kept).expect("it is named");
         assert_eq!(taken.logs.len(), 1);
         assert!(
             taken.gaps[0].contains("more than 2 MiB"),

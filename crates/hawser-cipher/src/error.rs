@@ -4,6 +4,8 @@ use std::io;
 
 use thiserror::Error;
 
+use crate::kernel::KernelError;
+
 /// Why a cipher operation was refused or failed. Nothing was written to the output unless the
 /// variant says so.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -94,6 +96,10 @@ pub enum CipherError {
     /// The operating system gave no random bytes.
     #[error("random bytes from the operating system: {0}")]
     Random(String),
+
+    /// The kernel refused a call, in a measurement beside it.
+    #[error("the kernel: {0}")]
+    Kernel(KernelError),
 
     /// The implementation refused a call.
     #[error("{call} for {object} failed")]

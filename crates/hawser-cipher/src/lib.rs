@@ -24,6 +24,7 @@ mod error;
 pub mod frames;
 pub mod gcm;
 pub mod hazmat;
+pub mod kernel;
 mod key;
 mod mode;
 mod path;

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod bars;
+mod cipher;
 mod copy;
 mod drill;
 mod fanout;
@@ -33,6 +34,7 @@ use hawser_model::copy::CopyCase;
 use hawser_model::drill::DrillCase;
 use hawser_model::output::incident::{IncidentReport, IncidentsReport};
 
+pub use cipher::CipherLine;
 pub use live::{
     CAUSE_PATH, EVENTS_PATH, ICON_PATH, LIVE_ICON, LIVE_POLICY, LIVE_SCRIPT, LIVE_STYLE, LiveParts,
     SCRIPT_PATH, STYLE_PATH, live_cause, live_page, live_parts,
@@ -68,6 +70,11 @@ pub fn incident_page(
     by: &str,
 ) -> String {
     incident::page(report, incident, source, by)
+}
+
+/// The page of a `bench cipher`, whose lines a file of this name has; `by` is the version of Hawser that makes it.
+pub fn cipher_page(lines: &[CipherLine], file: &str, by: &str) -> String {
+    cipher::page(lines, file, by)
 }
 
 fn check(case: &Case, file: &str) -> String {

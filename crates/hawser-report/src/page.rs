@@ -13,7 +13,8 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 pub struct Page {
     markup: Markup,
     figures: usize,
-    recorded: String,
+    /// When what it shows was recorded, if that is known.
+    recorded: Option<String>,
     version: String,
 }
 
@@ -23,11 +24,22 @@ pub enum Source<'a> {
     Case(&'a str),
     /// The heads' logs.
     Logs,
+    /// What a verb printed, in a file of this name: no case.
+    Printed(&'a str),
 }
 
 impl Page {
     /// Everything up to the title.
     pub fn new(title: &str, recorded: u64, version: &str) -> Self {
+        Self::begun(title, Some(moment(recorded)), version)
+    }
+
+    /// The same of what does not say when it was recorded.
+    pub fn untimed(title: &str, version: &str) -> Self {
+        Self::begun(title, None, version)
+    }
+
+    fn begun(title: &str, recorded: Option<String>, version: &str) -> Self {
         let mut m = Markup::default();
         begin(&mut m, title, |m| {
             m.empty(
@@ -39,10 +51,11 @@ impl Page {
             );
             m.node("style", &[], |m| m.literal(include_str!("style.css")));
         });
-        let recorded = moment(recorded);
         m.node("header", &[], |m| {
             m.leaf("h1", &[], title);
-            m.leaf("p", &[("class", &"muted")], format_args!("{recorded} UTC"));
+            if let Some(recorded) = &recorded {
+                m.leaf("p", &[("class", &"muted")], format_args!("{recorded} UTC"));
+            }
         });
         Self {
             markup: m,
@@ -78,12 +91,21 @@ impl Page {
                 "the logs of the heads".to_owned(),
                 "hawser explain --logs FOLDER".to_owned(),
             ),
+            Source::Printed(file) => (
+                "Drawn",
+                format!("what is printed in {file}"),
+                format!("hawser report {}", shell::word(file)),
+            ),
         };
+        let recorded = self
+            .recorded
+            .map(|at| format!(" {at} UTC"))
+            .unwrap_or_default();
         let mut m = self.markup;
         m.node("footer", &[], |m| {
             m.text(format_args!(
-                "{how} {} UTC by Hawser {}. Everything on this page is derived from {what}; ",
-                self.recorded, self.version
+                "{how}{recorded} by Hawser {}. Everything on this page is derived from {what}; ",
+                self.version
             ));
             m.leaf("code", &[], again);
             m.text(" derives it again, offline.");

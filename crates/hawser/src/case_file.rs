@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use hawser_cipher::bench::Row;
 use hawser_model::case::{CASE_FORMAT, Case};
 use hawser_model::copy::{COPY_FORMAT, CopyCase};
 use hawser_model::drill::{DRILL_FORMAT, DrillCase};
@@ -20,6 +21,9 @@ const FOLDER: &str = "/var/lib/hawser/cases";
 
 /// Cases that are kept there; older ones are removed. Three weeks of a check every hour.
 const KEPT: usize = 500;
+
+/// Lines of a table of ciphers; a whole one has about a thousand.
+const MOST_ROWS: usize = 4000;
 
 /// Bytes that a case may have; real ones are far smaller.
 const LARGEST: u64 = 256 << 20;
@@ -143,6 +147,8 @@ pub enum AnyCase {
     Drill(Box<DrillCase>),
     /// No case: what `hawser incident show --json` or `explain --logs --json` printed.
     Incidents(Box<IncidentsReport>),
+    /// No case: what `hawser bench cipher --json` printed.
+    Cipher(Vec<Row>),
     /// No case: a text that somebody pasted.
     Pasted(String),
 }
@@ -178,6 +184,18 @@ fn read_up_to(path: &Path, limit: u64) -> miette::Result<AnyCase> {
             path.display(),
             text.len()
         ),
+        None if text.starts_with(b"[{") => match serde_json::from_slice::<Vec<Row>>(&text) {
+            Ok(rows) if rows.len() <= MOST_ROWS => Ok(AnyCase::Cipher(rows)),
+            Ok(rows) => bail!(
+                "{}: {} lines, and `hawser bench cipher` measures {MOST_ROWS} at most",
+                path.display(),
+                rows.len()
+            ),
+            Err(e) => bail!(
+                "{}: an array, but not what `hawser bench cipher --json` printed: {e}",
+                path.display()
+            ),
+        },
         None if !text.starts_with(b"{") && text.contains(&b'\n') => {
             Ok(AnyCase::Pasted(String::from_utf8_lossy(&text).into_owned()))
         }

@@ -42,6 +42,22 @@ fn every_mode_is_measured_in_every_layout_beside_openssl() {
     for row in &rows {
         assert!(number(row, "mb_per_s") > 1.0, "{row}");
         assert!(number(row, "spread") >= 0.0, "{row}");
+        // The kernel's speed, or which call it refused; over contiguous buffers alone.
+        let kernel = usize::from(
+            row["kernel_mb_per_s"]
+                .as_f64()
+                .is_some_and(|speed| speed > 1.0),
+        );
+        let refused = usize::from(
+            row["kernel_refused"]
+                .as_str()
+                .is_some_and(|why| why.contains("AF_ALG")),
+        );
+        assert_eq!(
+            kernel + refused,
+            usize::from(row["layout"] == "contiguous"),
+            "{row}"
+        );
         if row["layout"] == "contiguous" {
             assert_eq!(number(row, "of_contiguous"), 1.0, "{row}");
         }
@@ -90,6 +106,47 @@ fn the_table_is_readable_at_100_columns() {
         assert!(text.contains(part), "no {part:?} in\n{text}");
     }
     assert!(!text.contains("AES-128"), "only 256 bits were asked for");
+}
+
+/// A whole table of this verb, recorded in a machine whose kernel has AF_ALG.
+const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/report/ciphers.json");
+
+#[test]
+fn what_it_printed_is_one_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("aes.html");
+    let ran = support::run(&["report", RECORDED, "-o", page.to_str().unwrap()]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let text = std::fs::read_to_string(&page).unwrap();
+    for there in [
+        "AES on this processor",
+        "<h2>AES-128</h2>",
+        "GCM decrypt",
+        "Hawser in place and over pieces of these sizes",
+        "<code>hawser report ciphers.json</code>",
+    ] {
+        assert!(text.contains(there), "{there}");
+    }
+    let ran = support::run(&["explain", RECORDED]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains("hawser report"), "{}", ran.stderr);
+    // Other arrays, and tables that no bench makes, are one error.
+    let rows: Vec<Value> =
+        serde_json::from_str(&std::fs::read_to_string(RECORDED).unwrap()).unwrap();
+    let many: Vec<&Value> = rows.iter().cycle().take(4001).collect();
+    for (wrong, told) in [
+        (
+            "[{\"mode\":\"rot13\"}]".to_owned(),
+            "not what `hawser bench cipher --json` printed",
+        ),
+        (serde_json::to_string(&many).unwrap(), "4001 lines"),
+    ] {
+        let file = folder.path().join("wrong.json");
+        std::fs::write(&file, wrong).unwrap();
+        let ran = support::run(&["report", file.to_str().unwrap()]);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains(told), "{told}: {}", ran.stderr);
+    }
 }
 
 #[test]

@@ -15,8 +15,11 @@ use serde_json::json;
 const TUNE: &str = "crates/hawser-report/tests/tune.json";
 /// What the heads' logs told of a takeover, of which two services were away.
 const INCIDENT: &str = "cases/incident/boot-awaited.json";
-const CASES: [&str; 7] = [
+/// What a `bench cipher` printed.
+const CIPHERS: &str = "crates/hawser/tests/report/ciphers.json";
+const CASES: [&str; 8] = [
     TUNE,
+    CIPHERS,
     INCIDENT,
     "three-faults-in-one-flow",
     "ladder-iscsi",
@@ -41,7 +44,7 @@ fn page(name: &str, folder: &Path) -> PathBuf {
         return file;
     }
     let case = match name {
-        TUNE => Path::new(env!("CARGO_MANIFEST_DIR"))
+        TUNE | CIPHERS => Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("../..")
             .join(name),
         saved => {

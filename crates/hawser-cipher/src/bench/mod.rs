@@ -4,12 +4,14 @@
 //! without this crate's data path and (with the feature `openssl`) by OpenSSL's libcrypto, both through
 //! the interface that programs use. All layouts of a line and all three take turns of a millisecond,
 //! so that a machine that is busy or changes its clock treats them alike; what is reported is the
-//! median of the rounds.
+//! median of the rounds. The kernel's own AES (AF_ALG) takes its turns too, over contiguous buffers, where
+//! it offers any.
 
 mod arena;
 #[cfg(feature = "aws-lc")]
 mod aws_lc;
 mod contender;
+mod kernel;
 mod longest;
 #[cfg(feature = "openssl")]
 mod openssl;

@@ -9,6 +9,7 @@ use nix::time::{ClockId, clock_gettime};
 
 use crate::bench::arena::Arena;
 use crate::bench::contender::{self, Contender, Task};
+use crate::bench::kernel::Kernel;
 use crate::bench::longest;
 use crate::bench::plan::{Group, Plan};
 use crate::bench::row::{Layout, Peer, Row};
@@ -20,6 +21,7 @@ use crate::error::CipherError;
 enum Who {
     Ours,
     Peer(Peer),
+    Kernel,
 }
 
 /// Whom this build can measure beside ours.
@@ -34,14 +36,17 @@ const PEERS: &[Peer] = &[
 const LEAST_ROUNDS: usize = 3;
 
 /// The contenders of a group in the order of their turns.
-fn contenders(plan: &Plan) -> Vec<(Layout, Who)> {
+fn contenders(plan: &Plan, kernel: bool) -> Vec<(Layout, Who)> {
     let mut layouts = plan.layouts.clone();
     if !layouts.contains(&Layout::Contiguous) {
         layouts.insert(0, Layout::Contiguous);
     }
     let all = layouts.into_iter().flat_map(|layout| {
         let peers = PEERS.iter().map(move |peer| (layout, Who::Peer(*peer)));
-        std::iter::once((layout, Who::Ours)).chain(peers)
+        let kernel = (kernel && layout == Layout::Contiguous).then_some((layout, Who::Kernel));
+        std::iter::once((layout, Who::Ours))
+            .chain(peers)
+            .chain(kernel)
     });
     all.collect()
 }
@@ -52,8 +57,9 @@ pub(crate) fn measure(
     plan: &Plan,
     share: Duration,
 ) -> Result<Vec<Row>, CipherError> {
-    let contenders = contenders(plan);
     let task = Task::new(group)?;
+    let refused = Kernel::new(group, &task).err();
+    let contenders = contenders(plan, refused.is_none());
     let gate = Gate {
         barrier: Barrier::new(group.threads),
         end: Instant::now() + share,
@@ -105,6 +111,12 @@ pub(crate) fn measure(
             mb_per_s: rounded(median_speed, 1),
             openssl_mb_per_s: median_of(Peer::OpenSsl),
             aws_lc_mb_per_s: median_of(Peer::AwsLc),
+            kernel_mb_per_s: speeds(layout, Who::Kernel)
+                .map(|speeds| rounded(quantile(&speeds, 0.5), 1)),
+            kernel_refused: refused
+                .as_ref()
+                .filter(|_| layout == Layout::Contiguous)
+                .map(ToString::to_string),
             best: beside.as_ref().map(|(peer, _)| *peer),
             ratio: beside.map(|(_, ratios)| rounded(quantile(&ratios, 0.5), 4)),
             spread: rounded(
@@ -179,6 +191,9 @@ fn turns(
             }
             #[cfg(feature = "aws-lc")]
             Who::Peer(Peer::AwsLc) => crate::bench::aws_lc::contender(group, task, arena.memory()),
+            Who::Kernel => Kernel::new(group, task)
+                .map(|kernel| Box::new(kernel) as Box<dyn Contender>)
+                .map_err(CipherError::Kernel),
             #[cfg(not(all(feature = "openssl", feature = "aws-lc")))]
             Who::Peer(peer) => unreachable!("{peer} is not in this build's PEERS"),
         });

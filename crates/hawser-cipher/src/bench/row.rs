@@ -115,7 +115,14 @@ pub struct Row {
     /// The same for AWS-LC without this crate's data path, called once a piece. Absent in a build
     /// without it.
     pub aws_lc_mb_per_s: Option<f64>,
-    /// The faster of the two: the one beside which our `ratio` is the smaller.
+    /// The same for the kernel's own AES, by AF_ALG, in messages of 32 KiB at most; contiguous only. Absent where the kernel
+    /// offers none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_mb_per_s: Option<f64>,
+    /// Which call the kernel refused; contiguous only. Absent where it was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_refused: Option<String>,
+    /// The faster of the two libraries: the one beside which our `ratio` is the smaller.
     pub best: Option<Peer>,
     /// Ours over that of `best`: the median of the rounds' ratios. Absent in a build with neither.
     pub ratio: Option<f64>,
@@ -128,16 +135,16 @@ pub struct Row {
     pub of_contiguous: f64,
     /// The median time of one call of 32 KiB into the implementation by the wall clock, in
     /// microseconds. On one thread, contiguous, in 32 KiB chunks only.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_us: Option<f64>,
     /// The longest such call by the wall clock, with whatever interrupted it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest_call_us: Option<f64>,
     /// The longest by the thread's processor time of the least disturbed hundred in a row, of the calls
     /// during which no other program was given the processor.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest_undisturbed_us: Option<f64>,
     /// How many of all timed calls there were during which another program was given the processor.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disturbed_calls: Option<usize>,
 }

@@ -53,10 +53,12 @@ pub fn table(rows: &[Row], plan: &Plan) -> String {
                 .collect();
             let _ = writeln!(out, "\n{}, {}", title(size), threads_in_words(threads));
             out.push_str(&speeds(&here, &layouts));
+            out.push_str(&kernel(&here));
         }
         out.push_str(&shares(rows, size, plan));
     }
     out.push_str(&longest(rows));
+    out.push_str(&refused(rows));
     out
 }
 
@@ -105,6 +107,58 @@ fn speeds(rows: &[&Row], layouts: &[Layout]) -> String {
         table.row(cells);
     }
     lines(&table)
+}
+
+/// The kernel's speeds, a column a chunk; nothing where it offers none.
+fn kernel(rows: &[&Row]) -> String {
+    let measured: Vec<&&Row> = rows
+        .iter()
+        .filter(|row| row.kernel_mb_per_s.is_some())
+        .collect();
+    let mut chunks: Vec<usize> = measured.iter().map(|row| row.chunk).collect();
+    chunks.sort_unstable();
+    chunks.dedup();
+    if chunks.is_empty() {
+        return String::new();
+    }
+    let mut columns = vec![Align::Left];
+    columns.resize(1 + chunks.len(), Align::Right);
+    let mut table = Table::new(&columns);
+    let heads = chunks
+        .iter()
+        .map(|chunk| Bytes(*chunk as u64).to_string().replace(".0", ""));
+    table.row(std::iter::once("the kernel, by AF_ALG".to_owned()).chain(heads));
+    for first in measured.iter().filter(|row| row.chunk == chunks[0]) {
+        let speed = |chunk: &usize| {
+            let mut same = measured.iter();
+            let same =
+                same.find(|row| (row.mode, row.op, row.chunk) == (first.mode, first.op, *chunk));
+            same.and_then(|row| row.kernel_mb_per_s)
+                .map(whole)
+                .unwrap_or_default()
+        };
+        let cells = chunks.iter().map(speed);
+        table.row(std::iter::once(format!("{} {}", first.mode, first.op)).chain(cells));
+    }
+    lines(&table)
+}
+
+/// Why the kernel was not measured, each reason once.
+fn refused(rows: &[Row]) -> String {
+    let mut whys: Vec<&str> = rows
+        .iter()
+        .filter_map(|row| row.kernel_refused.as_deref())
+        .collect();
+    whys.sort_unstable();
+    whys.dedup();
+    let whys = whys.iter().map(|why| format!("  {why}\n"));
+    match whys.clone().next() {
+        None => String::new(),
+        Some(_) => format!(
+            "\nThe kernel's own AES was not measured:\n{}",
+            whys.collect::<String>()
+        ),
+    }
 }
 
 /// A spread behind its ratio, without the zero before the point: columns are scarce.

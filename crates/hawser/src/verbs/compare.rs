@@ -68,6 +68,10 @@ fn recorded(path: &std::path::Path) -> miette::Result<Case> {
             "{}: the case of a copy or a drill does not say how its hosts are set up",
             path.display()
         ),
+        AnyCase::Cipher(_) => bail!(
+            "{}: a table of ciphers does not say how its host is set up",
+            path.display()
+        ),
         AnyCase::Pasted(_) => bail!("{}: a pasted text is of one host", path.display()),
     }
 }

@@ -101,6 +101,10 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
             super::incident::show(&report, args.json);
             ExitCode::from(u8::from(!report.incidents.is_empty()))
         }
+        AnyCase::Cipher(_) => bail!(
+            help = format!("`hawser report {path}` makes a page of it"),
+            "{path}: what `hawser bench cipher` measured has nothing to explain"
+        ),
         AnyCase::Pasted(text) => return pasted(&text, &path, args.json),
         AnyCase::Check(case) if case.compared => compared(&case, path, args.json)?,
         AnyCase::Check(case) => match super::clients::show(&case, &path, args.json) {

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use hawser_report::Source;
+use hawser_cipher::bench::{Layout, Row};
+use hawser_report::{CipherLine, Source};
 use miette::bail;
 
 use crate::case_file::{self, AnyCase};
@@ -13,7 +14,8 @@ use crate::parse;
 /// Arguments of `hawser report`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A case file that `hawser check`, `tune`, `ladder`, `copy` or `drill` wrote, or what `hawser incident show --json` printed
+    /// A case file that `hawser check`, `tune`, `ladder`, `copy` or `drill` wrote, or what `hawser incident show --json` or
+    /// `bench cipher --json` printed
     case: PathBuf,
     /// Where to write the page [default: the case's name with .html, in this folder]
     #[arg(short, long, value_name = "FILE", value_parser = parse::output)]
@@ -53,6 +55,10 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
                 all.len()
             ),
         },
+        AnyCase::Cipher(rows) => {
+            let lines: Vec<CipherLine> = rows.iter().map(line).collect();
+            hawser_report::cipher_page(&lines, &name, env!("CARGO_PKG_VERSION"))
+        }
         AnyCase::Pasted(_) => bail!(
             help = "`hawser explain` says what a paste says",
             "{}: not a case file, and a page is made of a case",
@@ -71,6 +77,28 @@ pub(super) fn written(page: &str, output: &Path) -> miette::Result<ExitCode> {
         say!("Report written: {}", output.display());
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A line of the table of ciphers, in words.
+fn line(row: &Row) -> CipherLine {
+    CipherLine {
+        what: format!("{} {}", row.mode, row.op),
+        key_bits: row.key_bits,
+        threads: row.threads,
+        chunk: row.chunk,
+        layout: (row.layout != Layout::Contiguous).then(|| row.layout.to_string()),
+        ours: row.mb_per_s,
+        openssl: row.openssl_mb_per_s,
+        aws_lc: row.aws_lc_mb_per_s,
+        kernel: row.kernel_mb_per_s,
+        no_kernel: row.kernel_refused.clone(),
+        ratio: row.ratio,
+        spread: row.spread,
+        of_contiguous: row.of_contiguous,
+        call_us: row
+            .call_us
+            .map(|median| (median, row.longest_undisturbed_us)),
+    }
 }
 
 /// The case's name, as a page in the working folder.

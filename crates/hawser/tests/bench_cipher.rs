@@ -108,7 +108,7 @@ fn the_table_is_readable_at_100_columns() {
     assert!(!text.contains("AES-128"), "only 256 bits were asked for");
 }
 
-/// A whole table of this verb, recorded in a machine whose kernel has AF_ALG.
+/// A table that this verb printed (`--quick`).
 const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/report/ciphers.json");
 
 #[test]

@@ -32,6 +32,9 @@ const PEERS: &[Peer] = &[
     Peer::AwsLc,
 ];
 
+/// Steps of the processor-time clock that a turn has at least: it is known to a tenth then.
+const LEAST_STEPS: u32 = 10;
+
 /// The rounds that a group has however long they take: fewer have no quartiles.
 const LEAST_ROUNDS: usize = 3;
 
@@ -61,6 +64,7 @@ pub(crate) fn measure(
     let refused = Kernel::new(group, &task).err();
     let contenders = contenders(plan, refused.is_none());
     let gate = Gate {
+        least: LEAST_STEPS * clock_step(),
         barrier: Barrier::new(group.threads),
         end: Instant::now() + share,
         over: AtomicBool::new(false),
@@ -150,6 +154,8 @@ fn beside_the_best(
 
 /// What the threads of a group share: they begin turns together and end together.
 struct Gate {
+    /// The processor time that a turn takes at least.
+    least: Duration,
     barrier: Barrier,
     end: Instant,
     over: AtomicBool,
@@ -206,7 +212,7 @@ fn turns(
         for (worker, speeds) in workers.iter_mut().zip(&mut speeds) {
             gate.barrier.wait();
             let speed = match worker {
-                Ok(worker) => turn(worker.as_mut(), group.chunk, plan.turn),
+                Ok(worker) => turn(worker.as_mut(), group.chunk, plan.turn, gate.least),
                 Err(error) => Err(error.clone()),
             };
             match speed {
@@ -221,8 +227,13 @@ fn turns(
 }
 
 /// One turn: MB a second of this thread's processor time, which leaves out what a turn lost to other
-/// programs.
-fn turn(worker: &mut dyn Contender, chunk: usize, length: Duration) -> Result<f64, CipherError> {
+/// programs. It lasts for `length`, and until it has used `least` of a processor.
+fn turn(
+    worker: &mut dyn Contender,
+    chunk: usize,
+    length: Duration,
+    least: Duration,
+) -> Result<f64, CipherError> {
     // The wall clock is read each 64 KiB at most: that is 25 ns in 5 µs. Reading the processor time is
     // a system call.
     let at_once = (64_usize << 10).div_ceil(chunk);
@@ -237,9 +248,25 @@ fn turn(worker: &mut dyn Contender, chunk: usize, length: Duration) -> Result<f6
         bytes += at_once * chunk;
         if Instant::now() >= end {
             let used = processor_time().saturating_sub(start);
-            return Ok(bytes as f64 / used.as_secs_f64() / 1e6);
+            if used >= least {
+                return Ok(bytes as f64 / used.as_secs_f64() / 1e6);
+            }
         }
     }
+}
+
+/// By how much the clock of processor time goes on at a time: some kernels count ticks, such as user-mode Linux (10 ms).
+fn clock_step() -> Duration {
+    let next = |from: Duration| {
+        loop {
+            let now = processor_time();
+            if now > from {
+                return now;
+            }
+        }
+    };
+    let first = next(processor_time());
+    next(first) - first
 }
 
 /// What this thread has used of a processor so far.
@@ -274,6 +301,21 @@ fn rounded(value: f64, digits: i32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A clock of ticks must not make an infinite speed of a turn within one tick.
+    #[test]
+    fn a_turn_lasts_until_its_processor_time_is_known() {
+        struct Nothing;
+        impl Contender for Nothing {
+            fn once(&mut self) -> Result<(), CipherError> {
+                Ok(())
+            }
+        }
+        let (before, least) = (processor_time(), Duration::from_millis(5));
+        let speed = turn(&mut Nothing, 64 << 10, Duration::ZERO, least).unwrap();
+        assert!(speed.is_finite() && processor_time() - before >= least);
+        assert!(clock_step() > Duration::ZERO);
+    }
 
     #[test]
     fn quantiles_lie_between_neighbours() {

@@ -108,7 +108,7 @@ fn the_table_is_readable_at_100_columns() {
     assert!(!text.contains("AES-128"), "only 256 bits were asked for");
 }
 
-/// A table that this verb printed (`--quick`).
+/// A table that this verb printed (`--quick`) in user-mode Linux, whose kernel has AF_ALG.
 const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/report/ciphers.json");
 
 #[test]

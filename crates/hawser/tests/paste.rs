@@ -223,7 +223,7 @@ fn the_time_that_is_asked_about_is_chosen_and_a_wrong_one_is_one_error() {
             "write \"2026-11-27 03:12\", \"03:12\" (the last one) or \"2h\" (ago)",
         ),
         (
-            vec!["--since", "11:15", "--until", "11:14"],
+            vec!["--since", "2026-11-22 11:15", "--until", "11:14"],
             "it ends before it begins",
         ),
         (
@@ -366,7 +366,7 @@ fn an_archive_of_logs_is_read_like_its_folder() {
         fs::remove_file(&archive).expect("an archive");
     }
     // What is neither says so.
-    let text = folder.path().join("notes.txt");
+    let text = folder.path().join("notes");
     fs::write(&text, "it failed over\nquietly\n".repeat(100)).expect("a text");
     let ran = explain(&["--logs", text.to_str().expect("a path")], Stdio::null());
     assert_eq!(ran.code, Some(2), "{}", ran.stdout);
@@ -377,6 +377,18 @@ fn an_archive_of_logs_is_read_like_its_folder() {
         assert!(ran.stderr.contains(told), "{told}: {}", ran.stderr);
     }
     assert!(!ran.stderr.contains("quietly"), "{}", ran.stderr);
+    // A text that is named may be a syslog, and is none.
+    let named = folder.path().join("notes.txt");
+    fs::rename(&text, &named).expect("a text");
+    let ran = explain(&["--logs", named.to_str().expect("a path")], Stdio::null());
+    assert_eq!(ran.code, Some(2), "{}", ran.stdout);
+    let told = "no syslog with a line of theirs";
+    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    assert!(
+        !ran.stderr.contains("archive, or a damaged"),
+        "{}",
+        ran.stderr
+    );
 }
 
 fn rotated(log: &Path) -> PathBuf {

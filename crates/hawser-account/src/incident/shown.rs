@@ -55,7 +55,7 @@ pub(super) fn shown(incident: &Incident, heads: &Heads) -> (Vec<IncidentLine>, u
         at_s: at.since(incident.from),
         host: host.clone(),
         log,
-        syslog: wrote(line.rest()).is_some(),
+        syslog: wrote(line.rest().trim_start()).is_some(),
         text: line.text.clone(),
     });
     (lines.collect(), left_out as u64)

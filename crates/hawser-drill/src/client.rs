@@ -121,7 +121,12 @@ impl Client {
                             return Err(DrillError::CouldNot(why.clone()));
                         }
                     }
-                    Word::LoginRefused { portal, why: said } => why = format!("{portal}: {said}"),
+                    Word::LoginRefused { portal, why: said } => {
+                        why = match seat::login_status(&said) {
+                            Some(_) => seat::refused(stage, &portal, &said),
+                            None => format!("{portal}: {said}"),
+                        }
+                    }
                     Word::Said(words) => why = words,
                     _ => {}
                 }

@@ -184,6 +184,10 @@ impl Refused<'_> {
             (Some(AUTHENTICATION), Some(_)) => {
                 "user or secret are not those of [target.chap] in the pool's exports.toml".to_owned()
             }
+            (Some(UNAVAILABLE), _) => format!(
+                "a kernel's target says so of a name that it does not have, too: if the pool's target is not called \
+                 {target}, say its name by --target"
+            ),
             _ => format!(
                 "if exports.toml of the pool admits only certain hosts, put \"{initiator}\" into `members` of their \
                  host group and run `hawser exports start {pool}` on {host}, or name an initiator that stands there \
@@ -198,6 +202,9 @@ impl Refused<'_> {
 
 /// The initiator did not prove who it is (RFC 7143, 11.13.5).
 const AUTHENTICATION: u16 = 0x201;
+
+/// The target does not serve now; LIO says so of a target that it does not have (`iscsi_target_nego.c`).
+const UNAVAILABLE: u16 = 0x301;
 
 /// The status of a refused login, as libiscsi tells it: `… Status: Target not found(515)`. `None`: that is not
 /// what was refused.
@@ -272,9 +279,13 @@ mod tests {
         let said = "Failed to log in to target. Status: Authentication failure(513)";
         assert!(refused(said, None).contains("--chap-secret file:"));
         assert!(refused(said, Some("esx")).contains("as \"esx\""));
-        assert!(!is_final(
-            "Failed to log in to target. Status: Service unavailable(769)"
-        ));
+        let said = "Failed to log in to target. Status: Service unavailable(769)";
+        assert!(!is_final(said));
+        let words = refused(said, None);
+        assert!(
+            words.contains("not called iqn.x:p, say its name by --target"),
+            "{words}"
+        );
         assert!(!is_final("connection refused (111)"));
     }
 }

@@ -500,13 +500,13 @@ fn directories_by_nfs_are_written_and_locked_on_whichever_pool_comes_or_goes() {
 /// A drill loses nothing, fences nobody but these, and breaks no promise. What keeps this host from looking or from ending in
 /// time is no fault of the cluster's.
 #[track_caller]
-pub(crate) fn held(lab: &Lab, scenario: &str, fenced: Value) {
+fn held(lab: &Lab, scenario: &str, fenced: Value) {
     held_with(lab, scenario, fenced, &[]);
 }
 
 /// The same with more words; what it reports.
 #[track_caller]
-fn held_with(lab: &Lab, scenario: &str, fenced: Value, more: &[&str]) -> Value {
+pub(crate) fn held_with(lab: &Lab, scenario: &str, fenced: Value, more: &[&str]) -> Value {
     let ran = verb(lab, "drill", &[&[scenario, "--json"], more].concat());
     let report = support::json(&ran, "drill");
     let broken = report["promises"].as_array().expect("promises").iter();

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::cluster::{held, whole};
+use crate::cluster::{held_with, whole};
 use crate::has_kernel;
 use crate::support::verbs::{active_on, ok};
 use crate::support::{Lab, run};
@@ -115,7 +115,16 @@ fn the_original_s_files_become_a_cluster_that_serves_the_same_disks() {
     assert_eq!(seen("iqn.1998-01.com.vmware:host3-stranger"), mail);
 
     // head1 loses its power, stays off until somebody has looked at it, and its pool goes back when it is there again.
-    held(&lab, "power-cut", json!(["head1"]));
+    let target = "iqn.2010-08.org.illumos:stmf-ha:vmpool01";
+    let as_member = [
+        "--pool",
+        "vmpool01",
+        "--target",
+        target,
+        "--initiator",
+        member,
+    ];
+    held_with(&lab, "power-cut", json!(["head1"]), &as_member);
     assert_eq!(seen(member), of_the_group);
     let status = whole(&lab);
     assert_eq!(active_on(&status, "vmpool01"), "head1", "failback");

@@ -153,7 +153,10 @@ fn controller(text: &str) -> Option<Mark> {
         let ok = rest.starts_with(" confirmed: ");
         let failed = rest.starts_with(": expected ");
         let ended = (ok || failed).then(|| operation(key, host.into()))??;
-        return Some(Mark::OperationEnded(ended, ok));
+        // One that finds what runs already, as when Pacemaker has started beside it, has failed at nothing.
+        let probe = ended.task == "monitor" && !ended.recurs;
+        let found = probe && rest.contains(" but got 'ok'");
+        return Some(Mark::OperationEnded(ended, ok || found));
     }
     None
 }
@@ -338,6 +341,17 @@ mod tests {
             ),
             "a probe"
         );
+        let found = "notice: Transition 0 action 5 (a_monitor_0 on head1): expected 'not running' but got 'ok' | rc=0";
+        assert!(matches!(said(found), Mark::OperationEnded(_, true)));
+        for failed in [
+            found.replace("'ok'", "'error'"),
+            found.replace("_0 ", "_10000 "),
+        ] {
+            assert!(
+                matches!(said(&failed), Mark::OperationEnded(_, false)),
+                "{failed}"
+            );
+        }
     }
 
     #[test]

@@ -9,8 +9,9 @@ use super::status::signs::{Mark, Said, Sign};
 use crate::host::HeadView;
 use crate::numbering::Numbering;
 
-/// So many pings without an answer, of both ends together, may be on their way when the statistics are read.
-const ON_THEIR_WAY: u64 = 2;
+/// So many pings of each end without an answer may be on their way when the statistics are read: one is answered long before
+/// the next.
+const ON_ITS_WAY: u64 = 1;
 
 /// Fewer lost than one in so many is not told.
 const WORTH_TELLING: u64 = 20;
@@ -23,10 +24,18 @@ type Pair = [HostName; 2];
 pub(super) struct Links {
     /// Those that are down.
     down: BTreeSet<(LinkName, Pair)>,
-    /// Pings sent and answered while the links were watched.
-    pings: BTreeMap<(LinkName, Pair), (u64, u64)>,
+    /// Pings while the links were watched.
+    pings: BTreeMap<(LinkName, Pair), Pings>,
     /// Pairs of members that fewer than two links join.
     single: BTreeMap<Pair, usize>,
+}
+
+/// What the ends of a link that were asked have sent over it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Pings {
+    ends: u64,
+    sent: u64,
+    answered: u64,
 }
 
 impl Links {
@@ -61,7 +70,9 @@ impl Links {
                                 (grew("tx_ping_packets"), grew("rx_pong_packets"))
                             {
                                 let sum = links.pings.entry(of_pair).or_default();
-                                *sum = (sum.0 + sent, sum.1 + answered);
+                                sum.ends += 1;
+                                sum.sent = sum.sent.saturating_add(sent);
+                                sum.answered = sum.answered.saturating_add(answered);
                             }
                         }
                         Some(_) => {
@@ -85,10 +96,15 @@ impl Links {
             let text = format!("heartbeat link {link} between {a} and {b} is down");
             say(Sign::LinkDown.between(pair, Some(link)), text);
         }
-        for ((link, pair), (sent, answered)) in &self.pings {
+        for ((link, pair), pings) in &self.pings {
             let [a, b] = pair;
-            let lost = sent.saturating_sub(*answered);
-            if lost > ON_THEIR_WAY && lost * WORTH_TELLING >= *sent {
+            let Pings {
+                ends,
+                sent,
+                answered,
+            } = *pings;
+            let lost = sent.saturating_sub(answered);
+            if lost > ends * ON_ITS_WAY && lost.saturating_mul(WORTH_TELLING) >= sent {
                 let text = format!(
                     "heartbeat link {link} between {a} and {b} loses packets: {lost} of {sent} pings were not \
                      answered; `hawser check` says where they are lost"
@@ -189,13 +205,13 @@ mod tests {
             ]
         };
         let watched = |pongs| said(&[&at("1000", "400"), &at("1012", pongs)]);
-        // What was lost long ago is no news, and two may be on their way.
+        // What was lost long ago is no news, and one of each end may be on its way.
         assert_eq!(watched("412"), Vec::<String>::new());
-        assert_eq!(watched("410"), Vec::<String>::new());
+        assert_eq!(watched("411"), Vec::<String>::new());
         assert_eq!(
-            watched("407"),
+            watched("410"),
             [
-                "heartbeat link ring0 between head1 and head2 loses packets: 5 of 12 pings were not answered; \
+                "heartbeat link ring0 between head1 and head2 loses packets: 2 of 12 pings were not answered; \
               `hawser check` says where they are lost"
             ]
         );

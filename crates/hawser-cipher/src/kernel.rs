@@ -11,7 +11,7 @@ use std::os::fd::{AsRawFd, RawFd};
 
 use nix::sys::socket::sockopt::{AlgSetAeadAuthSize, AlgSetKey};
 use nix::sys::socket::{
-    AddressFamily, AlgAddr, ControlMessage, MsgFlags, SockFlag, SockType, accept, bind, recv,
+    AddressFamily, AlgAddr, ControlMessage, MsgFlags, SockFlag, SockType, accept4, bind, recv,
     sendmsg, setsockopt, socket,
 };
 
@@ -106,7 +106,8 @@ impl KernelCipher {
             setsockopt(&algorithm, AlgSetAeadAuthSize, &TAG)
                 .map_err(failed("setsockopt ALG_SET_AEAD_AUTHSIZE"))?;
         }
-        let operation = accept(algorithm.as_raw_fd()).map_err(failed("accept AF_ALG"))?;
+        let operation = accept4(algorithm.as_raw_fd(), SockFlag::SOCK_CLOEXEC)
+            .map_err(failed("accept AF_ALG"))?;
         Ok(Self {
             operation,
             mode,
@@ -131,7 +132,7 @@ impl KernelCipher {
     /// as what comes of it; GCM's tag stands behind the ciphertext.
     ///
     /// # Errors
-    /// What the kernel says; `EBADMSG` if a tag is wrong.
+    /// What the kernel says; `EBADMSG` if a tag is wrong, `EAGAIN` if socket buffers have no room for the message.
     pub fn message(&mut self, input: &[u8], output: &mut [u8]) -> Result<(), KernelError> {
         let (iv, nonce, op, no_associated) = ([7_u8; 16], [7_u8; 12], op(self.direction), 0);
         let mut control = vec![ControlMessage::AlgSetOp(&op)];
@@ -145,7 +146,14 @@ impl KernelCipher {
         }
         let (_, name) = algorithm(self.mode);
         let text = [IoSlice::new(input)];
-        let sent = sendmsg::<()>(self.operation, &text, &control, MsgFlags::empty(), None);
+        // Where socket buffers are too small for it, it would wait for a reader that is this one.
+        let sent = sendmsg::<()>(
+            self.operation,
+            &text,
+            &control,
+            MsgFlags::MSG_DONTWAIT,
+            None,
+        );
         let sent = sent.map_err(failed("sendmsg AF_ALG", name))?;
         if sent != input.len() {
             return Err(failed("sendmsg AF_ALG", name)(nix::Error::EMSGSIZE));

@@ -7,7 +7,8 @@ use crate::units::Nanos;
 /// How well the wall clock is kept, by whoever keeps it (`adjtimex(2)`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockFacts {
-    /// Somebody keeps it: `STA_UNSYNC` is not set. The kernel sets it once the greatest error has grown to 16 s
+    /// Somebody says that he keeps it: `STA_UNSYNC` is not set. chrony does not say so without `rtcsync` in its configuration,
+    /// which Debian's has. The kernel sets it once the greatest error has grown to 16 s
     /// (`NTP_PHASE_LIMIT`), so some nine hours after the last time that somebody did.
     pub synchronised: bool,
     /// How far it is off, as that program estimates (`esterror`); systemd-timesyncd always says 0.

@@ -15,7 +15,8 @@ pub const NFS_PORT: u16 = 2049;
 /// The ports at which storage is served. A portal that `exports.toml` gives another port is not known to the head's watch.
 pub const SERVING: [u16; 2] = [ISCSI_PORT, NFS_PORT];
 
-/// Segments with data that TCP sent (`TCP_INFO`, tcp(7)).
+/// Segments with data that TCP sent (`TCP_INFO`, tcp(7)), on connections of clients that say what they had already: of others
+/// nobody knows what was lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SentSegments {
     /// All, those sent again included (`tcpi_data_segs_out`).

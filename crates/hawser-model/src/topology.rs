@@ -82,8 +82,8 @@ impl Topology {
         self.links.iter().find(|l| l.name == *name)
     }
 
-    /// The link, and the host's interface on it, by which others reach an address of the host: one in the network of its own
-    /// address on a link, else one that an interface on a link has.
+    /// The link, and the host's interface on it, by which others reach an address of the host: the one that has it, else, for one that has
+    /// moved away a moment ago, the one whose own address is in its network.
     pub fn reached_by<'a>(
         &'a self,
         host: &HostName,
@@ -98,13 +98,15 @@ impl Topology {
                 Some((link, *own, name, interface))
             })
         };
-        let near = ends().find(|(_, own, _, interface)| {
-            let prefix = interface.addresses.iter().find(|(it, _)| it == own);
-            let network = prefix.and_then(|(own, prefix)| IpNet::new(*own, *prefix).ok());
-            network.is_some_and(|network| network.contains(&address))
-        });
-        let there = || ends().find(|(.., interface)| interface.has(address));
-        near.or_else(there).map(|(link, _, name, _)| (link, name))
+        let near = || {
+            ends().find(|(_, own, _, interface)| {
+                let prefix = interface.addresses.iter().find(|(it, _)| it == own);
+                let network = prefix.and_then(|(own, prefix)| IpNet::new(*own, *prefix).ok());
+                network.is_some_and(|network| network.contains(&address))
+            })
+        };
+        let there = ends().find(|(.., interface)| interface.has(address));
+        there.or_else(near).map(|(link, _, name, _)| (link, name))
     }
 }
 
@@ -124,11 +126,17 @@ mod tests {
         // The second address of eth2 is a pool's, of a network of its own.
         let interfaces: BTreeMap<InterfaceName, Interface> = [
             ("eth1".into(), port(&[("10.72.2.1", 24)])),
+            // In the network of eth1, by its prefix.
+            ("eth0".into(), port(&[("10.72.4.1", 16), ("10.72.2.9", 24)])),
             ("eth2".into(), port(&[("10.72.3.1", 24), ("192.0.2.7", 32)])),
             ("eth3".into(), port(&[("198.51.100.1", 24)])),
         ]
         .into();
-        let addresses = [("san01", "10.72.2.1"), ("san02", "10.72.3.1")];
+        let addresses = [
+            ("san01", "10.72.2.1"),
+            ("san02", "10.72.3.1"),
+            ("san03", "10.72.4.1"),
+        ];
         let node = Node {
             name: "head1".into(),
             reach: Reach::Lab("t".into()),
@@ -150,6 +158,7 @@ mod tests {
         assert_eq!(by("head1", "10.72.2.207"), san("san01", "eth1"));
         assert_eq!(by("head1", "10.72.3.207"), san("san02", "eth2"));
         assert_eq!(by("head1", "192.0.2.7"), san("san02", "eth2"));
+        assert_eq!(by("head1", "10.72.2.9"), san("san03", "eth0"));
         assert_eq!(by("head1", "198.51.100.1"), None);
         assert_eq!(by("head2", "10.72.2.207"), None);
     }

@@ -184,7 +184,7 @@ fn read_up_to(path: &Path, limit: u64) -> miette::Result<AnyCase> {
             path.display(),
             text.len()
         ),
-        None if text.starts_with(b"[{") => match serde_json::from_slice::<Vec<Row>>(&text) {
+        None if is_array_of_objects(&text) => match serde_json::from_slice::<Vec<Row>>(&text) {
             Ok(rows) if rows.len() <= MOST_ROWS => Ok(AnyCase::Cipher(rows)),
             Ok(rows) => bail!(
                 "{}: {} lines, and `hawser bench cipher` measures {MOST_ROWS} at most",
@@ -207,6 +207,12 @@ fn read_up_to(path: &Path, limit: u64) -> miette::Result<AnyCase> {
             ),
         },
     }
+}
+
+/// Whether a text begins as an array of JSON objects, however it is laid out.
+fn is_array_of_objects(text: &[u8]) -> bool {
+    let mut words = text.iter().filter(|byte| !byte.is_ascii_whitespace());
+    (words.next(), words.next()) == (Some(&b'['), Some(&b'{'))
 }
 
 /// JSON that ends before its end.

@@ -80,10 +80,9 @@ fn multipath(file: &ClusterFile) -> String {
     let others = match others.is_empty() {
         true => String::new(),
         false => format!(
-            "# {} {} offered by another target than Hawser's, LIO or tgt: of the devices below the one counts whose vendor\n\
-             # `lsscsi` shows. Another target has another vendor.\n",
+            "# {}: Hawser offers nothing of it. If another's target does, LIO or tgt, of the devices below the one counts whose\n\
+             # vendor `lsscsi` shows. Another target has another vendor.\n",
             others.join(", "),
-            if others.len() == 1 { "is" } else { "are" },
         ),
     };
     let device = |vendor: &str| {

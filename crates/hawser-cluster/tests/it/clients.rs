@@ -96,7 +96,7 @@ fn a_client_that_waits_until_the_cluster_gives_up_is_printed() {
         );
     }
     assert!(
-        multipath.contains("# vmpool01 is offered by another target"),
+        multipath.contains("# vmpool01: Hawser offers nothing of it."),
         "{multipath}"
     );
     let iscsid = printed(&adopted, ClientFile::Iscsid).unwrap();

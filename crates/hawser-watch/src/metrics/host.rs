@@ -42,7 +42,7 @@ pub(super) fn clocks(all: &mut All<'_>, shown: &Shown) {
     };
     gauge(
         "clock_synchronised",
-        "Whether somebody keeps the clock right (STA_UNSYNC, adjtimex(2))",
+        "Whether somebody has told the kernel that he keeps the clock right (not STA_UNSYNC, adjtimex(2))",
         |clock| flag(clock.synchronised),
     );
     gauge(

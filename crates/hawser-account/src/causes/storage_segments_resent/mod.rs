@@ -163,7 +163,7 @@ impl Cause for StorageSegmentsResent {
         };
         Words {
             text: format!(
-                "{} sent {}{over} to {clients} of its storage there ({}) within {} s, and {} of them ({} %) were lost on the way and \
+                "{} sent {}{over} to {clients} of its storage there ({}) within {} s, and {} of them ({} %) did not arrive and \
                  had to be sent again.",
                 host(at),
                 counted(self.segments, "segment"),

@@ -24,8 +24,13 @@ const MOST: usize = 4096;
 const TOLD: usize = 1024;
 
 /// A segment that was sent again so often without an answer, 1.4 s at least with a retransmission timeout of 0.2 s
-/// (`TCP_RTO_MIN`), goes to a client that is off or not reached at all. What it does not get is no loss on a way that works.
+/// (`TCP_RTO_MIN`), goes to a client that is off or not reached at all. What it does not get, and what it gets again once it is
+/// back, is no loss on a way that works.
 const SILENT: u8 = 3;
+
+/// Of `tcpi_options`: both ends have agreed on selective acknowledgements, without which no client says what it had already
+/// (`TCPI_OPT_SACK`).
+const SACK: u8 = 2;
 
 /// One connection.
 #[derive(Debug, PartialEq)]
@@ -35,6 +40,23 @@ struct Connection {
     /// How often the oldest segment under way was sent again at its timeout.
     unanswered: u8,
     sent: SentSegments,
+    /// Segments with data that were sent again at least, by their bytes. What the kernel had to send again to answer the client's
+    /// first packet is among `sent.resent`, has no data, and is no loss: a busy server does so too.
+    resent_data: Packets,
+}
+
+impl Connection {
+    /// All that was sent since there is the connection.
+    fn whole(&self) -> SentSegments {
+        SentSegments {
+            resent: self.sent.resent.min(self.resent_data),
+            ..self.sent
+        }
+    }
+
+    fn is_silent(&self) -> bool {
+        self.unanswered >= SILENT
+    }
 }
 
 type Connections = BTreeMap<u64, Connection>;
@@ -73,11 +95,13 @@ impl Served {
             let before = self.clients.get(&key).copied().unwrap_or_default();
             let sum = clients.entry(key).or_insert(before);
             let gain = self.before.as_ref().and_then(|before| {
-                let known = before.iter().find_map(|then| then.get(cookie));
-                let then = known.map(|known| known.sent).unwrap_or_default();
-                connection.sent.since(&then)
+                match before.iter().find_map(|then| then.get(cookie)) {
+                    Some(known) if known.is_silent() => None,
+                    Some(known) => connection.sent.since(&known.sent),
+                    None => Some(connection.whole()),
+                }
             });
-            if let Some(gain) = gain.filter(|_| connection.unanswered < SILENT) {
+            if let Some(gain) = gain.filter(|_| !connection.is_silent()) {
                 *sum += gain;
                 *self.totals.entry(connection.at).or_default() += gain;
             }
@@ -147,6 +171,10 @@ fn decode(message: &[u8]) -> Option<(u64, Connection)> {
     // struct tcp_info (include/uapi/linux/tcp.h): the kernel only ever adds at the end.
     let info = find(message.get(DIAG_MESSAGE..)?, INET_DIAG_INFO)?;
     let packets = |offset: usize| Some(Packets(u32_at(info, offset)?.into()));
+    if info.get(5)? & SACK == 0 {
+        return None;
+    }
+    let segment = u64::from(u32_at(info, 16)?).max(1);
     let connection = Connection {
         at: address_at(message, LOCAL)?.to_canonical(),
         client: address_at(message, PEER)?.to_canonical(),
@@ -154,8 +182,9 @@ fn decode(message: &[u8]) -> Option<(u64, Connection)> {
         sent: SentSegments {
             segments: packets(156)?,
             resent: packets(100)?,
-            needless: packets(216).unwrap_or_default(),
+            needless: packets(216)?,
         },
+        resent_data: Packets(u64_at(info, 208)?.div_ceil(segment)),
     };
     Some((u64_at(message, COOKIE)?, connection))
 }
@@ -187,6 +216,7 @@ mod tests {
             client: client(of),
             unanswered: 0,
             sent: sent(counted),
+            resent_data: Packets(counted[1]),
         }
     }
 
@@ -260,9 +290,23 @@ mod tests {
             ..connection(31, [108, 7, 0])
         };
         served.take([(1, silent)].into());
-        // It is back.
-        served.take([(1, connection(31, [120, 8, 0]))].into());
+        // It is back, and gets what it had not got.
+        served.take([(1, connection(31, [120, 12, 0]))].into());
+        assert_eq!(served.totals(), &[].into());
+        served.take([(1, connection(31, [132, 13, 0]))].into());
         assert_eq!(served.totals(), &[(HEAD, sent([12, 1, 0]))].into());
+    }
+
+    #[test]
+    fn what_a_login_was_answered_again_is_no_loss_of_data() {
+        let mut served = Served::default();
+        served.take(Connections::new());
+        let accepted_late = Connection {
+            resent_data: Packets(1),
+            ..connection(31, [9, 5, 0])
+        };
+        served.take([(7, accepted_late)].into());
+        assert_eq!(served.totals(), &[(HEAD, sent([9, 1, 0]))].into());
     }
 
     #[test]

@@ -93,6 +93,11 @@ mod tests {
             "117".to_owned(),
         )]));
         assert_eq!((lost.count(None), lost.count(Some(7))), (0, 0));
-        assert!(lost.followed.is_none());
+        lost.links(&BTreeMap::from([(
+            "stats.srp.mtt_rx_token".to_owned(),
+            "118".to_owned(),
+        )]));
+        assert_eq!(lost.count(Some(7)), 0);
+        assert!(lost.follower.is_none());
     }
 }

@@ -196,7 +196,8 @@ fn port_lost(text: &str) -> Option<Mark> {
     let (_, rest) = after(text, "Setting hawser-")?.split_once('[')?;
     let (host, rest) = rest.split_once(']')?;
     let (_, now) = rest.split_once(" -> ")?;
-    let (now, held) = now.split_once(" | ")?;
+    // Syslog has not what stands behind ` | `: how long it is held back is not known then, and no part of the account.
+    let (now, held) = now.split_once(" | ").unwrap_or((now.trim_end(), ""));
     let held = after(held, " with ").filter(|held| held.contains("write delay"));
     // `no write delay`, `3s write delay`.
     let seconds = held.and_then(number).unwrap_or(0);
@@ -424,6 +425,7 @@ mod tests {
             port("(unset) -> 0 | from head1 with no write delay"),
             lost(0)
         );
+        assert_eq!(port("10000 -> 0"), lost(0), "as syslog has it");
         assert_eq!(port("0 -> 10000 | from head1 with 3s write delay"), None);
         assert_eq!(port("10 -> 05 | from head1"), None);
         let quoted =

@@ -14,18 +14,75 @@ pub(super) fn ended(text: &str) -> Option<Mark> {
         .split_once(" operation for ")?;
     let (resource, rest) = rest.split_once(" on ")?;
     let (host, result) = rest.split_once(": ")?;
-    // Pacemaker 2.0 has the code before it: `0 (ok)`.
-    let ok = result.split(" | ").next()?.trim_end();
-    let ok = ok == "ok" || ok.ends_with("(ok)");
-    // A probe is expected to find anything.
     let probe = task == "probe";
+    let ok = worked(result.split(" | ").next()?.trim(), task)?;
     let operation = Operation {
         resource: resource.to_owned(),
         task: if probe { "monitor" } else { task }.to_owned(),
         recurs: task == "monitor",
         host: host.into(),
     };
-    Some(Mark::OperationEnded(operation, ok || probe))
+    Some(Mark::OperationEnded(operation, ok))
+}
+
+/// What a result says that is a failure of any operation: `services_ocf_exitcode_str` and `pcmk_exec_status_str` of Pacemaker
+/// 2.0 and 2.1, in lower case.
+const FAILED: [&str; 19] = [
+    "error",
+    "unknown error",
+    "hard error",
+    "fatal error",
+    "error occurred",
+    "failed",
+    "invalid parameter",
+    "invalid parameters",
+    "unimplemented feature",
+    "insufficient privileges",
+    "not configured",
+    "not supported",
+    "unsupported",
+    "timed out",
+    "promoted (failed)",
+    "master (failed)",
+    "failed_promoted",
+    "failed_master",
+    "cib secrets unavailable",
+];
+
+/// What says that a resource runs, beside `ok`.
+const RUNS: [&str; 8] = [
+    "promoted",
+    "master",
+    "ocf_degraded",
+    "degraded",
+    "promoted (ocf_degraded)",
+    "master (ocf_degraded)",
+    "degraded_promoted",
+    "degraded_master",
+];
+
+/// Whether an operation worked by the words of its result. `None` for words that do not say it, such as `Cancelled`.
+fn worked(result: &str, task: &str) -> Option<bool> {
+    let result = result.to_ascii_lowercase();
+    // Pacemaker 2.0 has the code before it: `0 (ok)`, `198 (OCF_DEGRADED_MASTER)`.
+    let coded = result.split_once(" (").and_then(|(code, rest)| {
+        let number = !code.is_empty() && code.bytes().all(|b| b.is_ascii_digit());
+        number.then(|| rest.strip_suffix(')')).flatten()
+    });
+    let whole = coded.unwrap_or(&result);
+    // The agent's reason stands behind it, and of a time that is over how long it was.
+    let short = whole.split(" (").next().unwrap_or(whole);
+    let short = short.split(" after ").next().unwrap_or(short);
+    let is = |words: &[&str]| words.contains(&whole) || words.contains(&short);
+    let checks = matches!(task, "monitor" | "probe");
+    match short {
+        _ if is(&FAILED) => Some(false),
+        "ok" => Some(true),
+        // A probe may find that it does not run, or cannot.
+        "not running" | "not installed" => Some(task == "probe"),
+        _ if is(&RUNS) && checks => Some(true),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -71,6 +128,52 @@ mod tests {
             syslog("Result of probe operation for vmpool01 on head2: not running"),
             Some(Mark::OperationEnded(probe, true))
         );
+        for runs in [
+            "ok",
+            "promoted",
+            "8 (master)",
+            "degraded",
+            "degraded_promoted",
+            "0 (ok)",
+        ] {
+            for task in ["monitor", "probe"] {
+                let said = syslog(&format!(
+                    "Result of {task} operation for drbd0 on head1: {runs}"
+                ));
+                assert!(
+                    matches!(said, Some(Mark::OperationEnded(_, true))),
+                    "{runs}"
+                );
+            }
+        }
+        for unknown in ["Cancelled", "complete and utter", "", "193"] {
+            for task in ["monitor", "start", "probe"] {
+                let said = format!("Result of {task} operation for drbd0 on head1: {unknown}");
+                assert_eq!(syslog(&said), None, "{unknown}");
+            }
+        }
+        for failed in [
+            "error",
+            "1 (unknown error)",
+            "9 (master (failed))",
+            "promoted (failed)",
+            "Timed Out after 20s (Resource agent did not complete)",
+            "invalid parameter (no such device (sdb))",
+            "insufficient privileges",
+            "not configured",
+        ] {
+            for task in ["monitor", "start", "probe"] {
+                let said = syslog(&format!(
+                    "Result of {task} operation for drbd0 on head1: {failed}"
+                ));
+                assert!(
+                    matches!(said, Some(Mark::OperationEnded(_, false))),
+                    "{failed}"
+                );
+            }
+        }
+        let gone = syslog("Result of monitor operation for drbd0 on head1: not running");
+        assert!(matches!(gone, Some(Mark::OperationEnded(_, false))));
         // pacemaker.log has the line that confirms it too.
         assert_eq!(
             ended(

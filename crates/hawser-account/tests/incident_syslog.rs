@@ -169,6 +169,73 @@ fn syslog_tells_the_same_incidents_and_outages_as_the_logs_themselves() {
     }
 }
 
+/// Without a CIB syslog does not say what a resource is: parts are told by Hawser's names, and no outage is another one.
+#[test]
+fn without_agents_the_outages_are_the_same_and_that_is_a_gap() {
+    for name in RECORDED {
+        let case = case(name);
+        let files = files(&central(&case, Stamp::Rfc3339));
+        let by_cib = told(&case, &files);
+        let by_name = incidents(&files, &[], &Names::default(), case.recorded);
+        let gaps = by_name.gaps.join("\n");
+        assert!(
+            gaps.contains("no line says what each resource is"),
+            "{gaps}"
+        );
+        let away = |report: &IncidentsReport| {
+            let incidents = report.incidents.iter();
+            let services = incidents.flat_map(|incident| &incident.services);
+            let mut services: Vec<_> = services
+                .map(|one| {
+                    let names = one.phases.iter().map(|phase| phase.name.clone());
+                    (
+                        one.service.clone(),
+                        one.outage_s.to_string(),
+                        names.collect::<Vec<_>>(),
+                    )
+                })
+                .collect();
+            services.sort();
+            services
+        };
+        assert_eq!(away(&by_name), away(&by_cib), "{name}");
+    }
+}
+
+/// Names that say nothing: a group's, and a fence device that is called otherwise.
+#[test]
+fn a_resource_of_which_nothing_is_known_is_no_pool_and_a_fence_device_is_no_service() {
+    let text = "\
+Nov 22 11:14:13 head2 corosync[1]:   [TOTEM ] A processor failed, forming new configuration: token timed out (1000ms), waiting 1200ms for consensus.
+Nov 22 11:14:15 head2 corosync[1]:   [TOTEM ] A new membership (2.16) was formed. Members left: 1
+Nov 22 11:14:15 head2 pacemaker-controld[4]:  notice: Requesting fencing (off) of node head1
+Nov 22 11:14:15 head2 pacemaker-fenced[3]:  notice: Delaying 'off' action targeting head1 using ipmi1 for 1s
+Nov 22 11:14:17 head2 pacemaker-fenced[3]:  notice: Operation 'off' [99] targeting head1 using ipmi1 returned 0
+Nov 22 11:14:17 head2 pacemaker-fenced[3]:  notice: Operation 'off' targeting head1 by head2 for pacemaker-controld.4@head2: OK
+Nov 22 11:14:17 head2 pacemaker-controld[4]:  notice: Initiating start operation ipmi1_start_0 locally on head2
+Nov 22 11:14:17 head2 pacemaker-controld[4]:  notice: Result of start operation for ipmi1 on head2: ok
+Nov 22 11:14:17 head2 pacemaker-controld[4]:  notice: Initiating start operation web_start_0 locally on head2
+Nov 22 11:14:18 head2 pacemaker-controld[4]:  notice: Result of start operation for web on head2: ok
+Nov 22 11:14:18 head2 pacemaker-controld[4]:  notice: Initiating start operation web-a_start_0 locally on head2
+Nov 22 11:14:19 head2 pacemaker-controld[4]:  notice: Result of start operation for web-a on head2: ok
+Nov 22 11:14:19 head2 pacemaker-controld[4]:  notice: Initiating start operation web-b_start_0 locally on head2
+Nov 22 11:14:21 head2 pacemaker-controld[4]:  notice: Result of start operation for web-b on head2: ok
+Nov 22 11:14:21 head2 pacemaker-controld[4]:  notice: Transition 3 (Complete=5, Pending=0, Fired=0, Skipped=0, Incomplete=0, Source=x): Complete
+";
+    let report = incidents(&files(text), &[], &Names::default(), 1_795_346_100);
+    let [incident] = report.incidents.as_slice() else {
+        panic!("{report:#?}");
+    };
+    assert_eq!(incident.fenced, ["head1".into()]);
+    let [web] = incident.services.as_slice() else {
+        panic!("{incident:#?}");
+    };
+    assert_eq!((web.service.as_str(), web.outage_s), ("web", 9.0));
+    let phases: Vec<&str> = web.phases.iter().map(|phase| &*phase.name).collect();
+    assert!(phases.contains(&"resource start"), "{phases:?}");
+    assert!(!phases.contains(&"pool"), "{phases:?}");
+}
+
 #[test]
 fn what_a_log_of_its_own_tells_is_not_told_again_by_syslog() {
     for name in RECORDED {

@@ -72,7 +72,7 @@ fn colour(phase: &str) -> &'static str {
         "fence delay" | "fence agent" | "bmc" | "power wait" | "waiting for a human" => "dot s1",
         "pool" | "exports" | "addresses" | "pool stop" | "exports stop" | "addresses stop"
         | "pre-import hook" | "post-import hook" | "pre-export hook" | "post-export hook"
-        | "first checks" | "other resources" => "dot s3",
+        | "resource stop" | "resource start" | "first checks" | "other resources" => "dot s3",
         "client pace" | "client reconnect" | "first write" | "client timeout" | "path recovery" => {
             "dot s5"
         }

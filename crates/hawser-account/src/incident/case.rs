@@ -198,11 +198,20 @@ impl Heads {
         asked.collect()
     }
 
-    /// Fence devices that the fencer names: `fence-head1 is eligible to fence (off) head1`.
+    /// Fence devices that the fencer names: `fence-head1 is eligible to fence (off) head1`, `Delaying 'off' action targeting
+    /// head1 using fence-head1`, `Operation 'off' [2467] targeting head1 using fence-head1 returned 0`.
     pub(super) fn fence_devices(&self) -> BTreeSet<String> {
         let named = self.all_lines().filter_map(|line| {
-            let (before, _) = line.text.split_once(" is eligible to fence (")?;
-            Some(before.rsplit(' ').next()?.to_owned())
+            let text = line.text.as_str();
+            if !text.contains(" pacemaker-fenced") || text.contains(" output [ ") {
+                return None;
+            }
+            if let Some((before, _)) = text.split_once(" is eligible to fence (") {
+                return Some(before.rsplit(' ').next()?.to_owned());
+            }
+            let (_, rest) = text.split_once(" targeting ")?;
+            let (_, rest) = rest.split_once(" using ")?;
+            Some(rest.split([' ', ':']).next()?.to_owned())
         });
         named.collect()
     }

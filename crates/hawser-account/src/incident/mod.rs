@@ -149,6 +149,10 @@ fn tell(told: &Told, names: &Names, mut lines: usize) -> IncidentsReport {
         .collect();
     incidents.reverse();
     let mut gaps = told.heads.gaps();
+    let mut resources = told.services.iter().flat_map(|service| &service.resources);
+    if resources.any(|resource| resource.agent.is_empty()) {
+        gaps.push(services::UNKNOWN.to_owned());
+    }
     gaps.extend(left_out);
     IncidentsReport {
         heads: told.heads.read(),

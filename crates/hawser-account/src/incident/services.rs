@@ -8,6 +8,10 @@ use super::case::Heads;
 use crate::outage::marks::Mark;
 use crate::outage::timeline::At;
 
+/// Where no line says which agent a resource has: Pacemaker names it as an info, which syslog does not have by default.
+pub(super) const UNKNOWN: &str = "no line says what each resource is (cib.xml, or pacemaker.log from their first start on, \
+    would): services and their parts are told by names alone";
+
 /// The resources that the logs name, each with those whose names continue its own: `vmpool01`, `vmpool01-exports`,
 /// `vmpool01-san01`. A resource without such a relation is a service of its own. Fence devices are none: what the fencer
 /// names as one, and what is called as they usually are.

@@ -45,6 +45,8 @@ pub(crate) enum Phase {
     Human,
     /// A program of the site runs after the client's pool was given up.
     PostExportHook,
+    /// A resource of the client's pool, of which nothing says what it is, is given up.
+    ResourceStop,
     /// The client's pool is given up.
     PoolStop,
     /// A program of the site runs before that.
@@ -55,6 +57,8 @@ pub(crate) enum Phase {
     AddressesStop,
     /// A program of the site runs before the pool is mounted or imported.
     PreImportHook,
+    /// A resource of the client's pool, of which nothing says what it is, is started.
+    ResourceStart,
     /// It is mounted or imported.
     Pool,
     /// A program of the site runs after that.
@@ -100,6 +104,8 @@ impl Phase {
             Self::PostImportHook => "post-import hook",
             Self::PreExportHook => "pre-export hook",
             Self::PostExportHook => "post-export hook",
+            Self::ResourceStop => "resource stop",
+            Self::ResourceStart => "resource start",
             Self::PoolStop => "pool stop",
             Self::ExportsStop => "exports stop",
             Self::AddressesStop => "addresses stop",

@@ -63,11 +63,9 @@ impl Cause for NoGratuitousArp {
 pub(super) fn silent(view: &DrillView<'_>) -> Option<String> {
     let host = &view.of(Phase::Addresses).next()?.host;
     let logs = view.case.logs.get(host)?;
-    let mut addresses = view
-        .own_pool()?
-        .resources
-        .iter()
-        .filter(|r| part(r) == Part::Address);
+    let pool = view.own_pool()?;
+    let of_pool = pool.resources.iter();
+    let mut addresses = of_pool.filter(|r| part(pool, r) == Part::Address);
     let silent = addresses.find(|resource| {
         let own = format!("({})", resource.name);
         let said = || logs.pacemaker.iter().filter(|line| line.contains(&own));

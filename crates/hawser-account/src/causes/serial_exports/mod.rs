@@ -29,7 +29,10 @@ impl OutageCause for SerialExports {
     fn find(view: &DrillView<'_>) -> Option<Found<Self>> {
         let facts = view.facts();
         let pool = own_pool(&facts)?;
-        let resources = pool.resources.iter().filter(|r| part(r) == Part::Exports);
+        let resources = pool
+            .resources
+            .iter()
+            .filter(|r| part(pool, r) == Part::Exports);
         let exports: Vec<&str> = resources.map(|r| r.name.as_str()).collect();
         let ran = ran(&facts);
         let starts: Vec<_> = ran

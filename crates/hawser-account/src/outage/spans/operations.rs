@@ -20,12 +20,15 @@ pub(crate) enum Part {
     HooksBefore,
     /// The same after its storage.
     HooksAfter,
+    /// Nothing says what it is.
+    Unknown,
 }
 
 /// By the agent's name. What is neither exports nor an address holds data.
-pub(crate) fn part(resource: &ResourceFacts) -> Part {
+pub(crate) fn part(pool: &PoolFacts, resource: &ResourceFacts) -> Part {
     let agent = resource.agent.rsplit(':').next().unwrap_or_default();
     match agent {
+        "" => by_name(pool, resource),
         "hooks" if resource.agent == "ocf:hawser:hooks" => {
             let place = resource.parameters.get("place");
             let said = place.and_then(|place| HookPlace::named(place));
@@ -45,6 +48,30 @@ pub(crate) fn part(resource: &ResourceFacts) -> Part {
         _ => Part::Storage,
     }
 }
+
+/// By the name that Hawser gives it, where no log names its agent; `vmpool01-exports` shows that Hawser named them.
+fn by_name(pool: &PoolFacts, resource: &ResourceFacts) -> Part {
+    let own = |resource: &ResourceFacts| {
+        let rest = resource.name.strip_prefix(pool.name.as_str())?;
+        Some(rest.to_owned())
+    };
+    let mut all = pool.resources.iter().filter_map(own);
+    if !all.any(|rest| rest == EXPORTS) {
+        return Part::Unknown;
+    }
+    match own(resource).as_deref() {
+        Some("") => Part::Storage,
+        Some(EXPORTS) => Part::Exports,
+        Some(rest) if rest == HookPlace::Before.suffix() => Part::HooksBefore,
+        Some(rest) if rest == HookPlace::After.suffix() => Part::HooksAfter,
+        // `-san01`, the link that the address is on.
+        Some(rest) if rest.starts_with('-') => Part::Address,
+        _ => Part::Unknown,
+    }
+}
+
+/// How the name of what offers a pool ends (`hawser-cluster`, `cib`).
+const EXPORTS: &str = "-exports";
 
 /// An operation from its order to its result.
 pub(crate) struct Ran<'a> {
@@ -132,12 +159,17 @@ fn of_operations(facts: &Facts<'_>, ran: &[Ran<'_>]) -> Vec<Span> {
                 let mut resources = pool.resources.iter();
                 resources.find(|resource| resource.name == ran.operation.resource)
             });
-            let phase = match (resource.map(part), ran.operation.task.as_str()) {
+            let part = own
+                .zip(resource)
+                .map(|(pool, resource)| part(pool, resource));
+            let phase = match (part, ran.operation.task.as_str()) {
                 (None, _) => Phase::OtherResources,
                 (Some(Part::HooksBefore), "stop") => Phase::PostExportHook,
                 (Some(Part::HooksAfter), "stop") => Phase::PreExportHook,
                 (Some(Part::HooksBefore), "start") => Phase::PreImportHook,
                 (Some(Part::HooksAfter), "start") => Phase::PostImportHook,
+                (Some(Part::Unknown), "stop") => Phase::ResourceStop,
+                (Some(Part::Unknown), "start") => Phase::ResourceStart,
                 (Some(Part::Storage), "stop") => Phase::PoolStop,
                 (Some(Part::Exports), "stop") => Phase::ExportsStop,
                 (Some(Part::Address), "stop") => Phase::AddressesStop,
@@ -157,7 +189,8 @@ fn of_operations(facts: &Facts<'_>, ran: &[Ran<'_>]) -> Vec<Span> {
 }
 
 /// The pool is back when its storage and its exports have started, and the first of its
-/// addresses: a client needs one. What was not started again had not been away.
+/// addresses: a client needs one. What was not started again had not been away. Of a resource of which nothing says what
+/// it is a client may need all.
 pub(crate) fn ready(facts: &Facts<'_>) -> Option<Moment> {
     let pool = own_pool(facts)?;
     let ran = ran(facts);
@@ -168,11 +201,15 @@ pub(crate) fn ready(facts: &Facts<'_>) -> Option<Moment> {
         })
     };
     let of = |wanted: Part| {
-        let resources = pool.resources.iter().filter(move |r| part(r) == wanted);
+        let resources = pool
+            .resources
+            .iter()
+            .filter(move |r| part(pool, r) == wanted);
         resources.filter_map(started)
     };
     let all = of(Part::Storage)
         .chain(of(Part::Exports))
+        .chain(of(Part::Unknown))
         .max_by_key(|r| r.to);
     let address = of(Part::Address).min_by_key(|r| r.to);
     let last = all.into_iter().chain(address).max_by_key(|r| r.to)?;

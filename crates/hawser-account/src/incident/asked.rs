@@ -11,6 +11,9 @@ use super::lines::{local, moment};
 /// A day in microseconds.
 const DAY_US: u64 = 86_400_000_000;
 
+/// What can be written.
+const FORMS: &str = "write \"2026-11-27 03:12\", \"03:12\" (the last one) or \"2h\" (ago), in the heads' local time";
+
 /// A time as a person names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AskedTime {
@@ -26,6 +29,10 @@ impl FromStr for AskedTime {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        // All times are the heads' local ones: one of UTC would be taken for that.
+        if text.ends_with(['Z', 'z']) {
+            return Err(FORMS.to_owned());
+        }
         // Seconds may be left out.
         let parsed = |text: &str| moment(text).or_else(|| moment(&format!("{text}:00")));
         if let Some(at) = parsed(text) {
@@ -34,9 +41,8 @@ impl FromStr for AskedTime {
         if let Some(at) = parsed(&format!("1970-01-01 {text}")) {
             return Ok(Self::Clock(at.0));
         }
-        humantime::parse_duration(text).map(Self::Ago).map_err(|_| {
-            "write \"2026-11-27 03:12\", \"03:12\" (the last one) or \"2h\" (ago), in the heads' local time".to_owned()
-        })
+        let ago = humantime::parse_duration(text);
+        ago.map(Self::Ago).map_err(|_| FORMS.to_owned())
     }
 }
 
@@ -60,6 +66,22 @@ impl AskedTime {
     }
 }
 
+impl AskedTime {
+    /// Which moment it is as an end: a time of day is the first one after the beginning.
+    fn end(self, since: Option<Moment>, now: Moment) -> Moment {
+        match (self, since) {
+            (Self::Clock(us), Some(since)) => {
+                let day = Moment(since.0 / DAY_US * DAY_US + us);
+                match day >= since {
+                    true => day,
+                    false => Moment(day.0.saturating_add(DAY_US)),
+                }
+            }
+            (time, _) => time.moment(now),
+        }
+    }
+}
+
 /// What is asked about: from when on, until when. Nothing: all that the logs tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
@@ -77,7 +99,7 @@ impl Asked {
     /// It ends before it begins: from when to when, in words.
     pub fn only(&self, report: &mut IncidentsReport, now: Moment) -> Result<(), String> {
         let since = self.since.map(|time| time.moment(now));
-        let until = self.until.map(|time| time.moment(now));
+        let until = self.until.map(|time| time.end(since, now));
         if let (Some(since), Some(until)) = (since, until) {
             if until < since {
                 return Err(format!(
@@ -170,6 +192,8 @@ mod tests {
             "2026-11-27",
             "-2h",
             "3:12",
+            "2026-11-27T03:12:30Z",
+            "03:12Z",
             "\u{e9}",
         ] {
             let why = wrong.parse::<AskedTime>().expect_err(wrong);
@@ -230,7 +254,13 @@ mod tests {
             gaps[0].starts_with("head2: its logs begin at 2026-11-26 20:00:00.000"),
             "{gaps:?}"
         );
-        let why = asked("03:30", "03:00").expect_err("the wrong way round");
+        // It goes on past now, and past midnight.
+        assert_eq!(asked("03:00", "05:00").expect("until later").0.len(), 2);
+        assert_eq!(
+            asked("2026-11-26 19:00", "18:00").expect("a day").0.len(),
+            3
+        );
+        let why = asked("03:30", "2026-11-27 03:00").expect_err("the wrong way round");
         assert_eq!(
             why,
             "from 2026-11-27 03:30:00.000 until 2026-11-27 03:00:00.000: it ends before it begins"

@@ -28,7 +28,7 @@ pub struct Time {
     /// "2h" (before now; with --logs, before the last line)
     #[arg(long, value_name = "TIME", conflicts_with_all = ["case", "list"])]
     since: Option<AskedTime>,
-    /// Of logs: none that began after this
+    /// Of logs: none that began after this; a time of day is the first one after --since
     #[arg(long, value_name = "TIME", conflicts_with_all = ["case", "list"])]
     until: Option<AskedTime>,
 }

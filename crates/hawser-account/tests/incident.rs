@@ -149,8 +149,10 @@ fn a_clock_that_is_ahead_changes_no_length() {
         ),
     );
     assert_eq!(lengths(&plain), lengths(&ahead));
+    // A whole hour may be a zone, of which these stamps say nothing.
+    let said = "the stamps of head2 are 60 minutes behind the first head's";
     assert!(
-        ahead.gaps.iter().any(|gap| gap.contains("the clock of")),
+        ahead.gaps.iter().any(|gap| gap.contains(said)),
         "{:?}",
         ahead.gaps
     );

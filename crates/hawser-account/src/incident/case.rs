@@ -18,6 +18,7 @@ use super::lines::{self, Line, LogFile};
 use super::said::{Said, said};
 use super::spans::{Span, spans};
 use super::windows::{Incident, Window};
+use super::zones;
 use crate::outage::spans::{Facts, ready};
 use crate::outage::stall::Outage;
 use crate::outage::timeline::{self, At, on_drills_clock};
@@ -32,6 +33,10 @@ const AFTER_US: i64 = 120_000_000;
 pub(super) struct Heads {
     heads: BTreeMap<HostName, Head>,
     clocks: Clocks,
+    /// All stamps say how far their zone is ahead of UTC.
+    zones_known: bool,
+    /// What is not known of zones and years, in words.
+    gaps: Vec<String>,
     recorded: u64,
 }
 
@@ -42,11 +47,18 @@ impl Heads {
         let mut read: Vec<_> = read.collect();
         // What is told twice is taken from where it is told best.
         read.sort_by_key(|(_, lines)| (lines.syslog, lines.coarse));
-        for (file, mut read) in read {
+        let read = read.into_iter().map(|(file, mut read)| {
             let host = read.host.take();
             let host = host.unwrap_or_else(|| HostName(file.folder.clone()));
-            let head = heads.entry(host).or_default();
-            head.take(file.kind, read);
+            (file.kind, host, read)
+        });
+        let mut read: Vec<zones::Read> = read.collect();
+        one_name(&mut read);
+        let (zones_known, mut gaps) = zones::in_one_zone(&mut read);
+        let (recorded, other_years) = zones::years(&mut read, recorded);
+        gaps.extend(other_years);
+        for (kind, host, read) in read {
+            heads.entry(host).or_default().take(kind, read);
         }
         for head in heads.values_mut() {
             for lines in &mut head.lines {
@@ -60,11 +72,13 @@ impl Heads {
             let corosync = head.lines[LogKind::Corosync as usize].iter();
             (host, corosync.map(|line| (line.at, line.text.as_str())))
         });
-        let coarse = heads.values().any(|head| head.coarse);
+        let coarse = heads.values().any(Head::coarse);
         let clocks = clocks::clocks(memberships, coarse);
         Self {
             heads,
             clocks,
+            zones_known,
+            gaps,
             recorded,
         }
     }
@@ -80,14 +94,15 @@ impl Heads {
                 syslog: Some(head.syslog.iter().sum()).filter(|lines| *lines > 0),
                 from: head.first.map(lines::local),
                 to: head.last.map(lines::local),
-                ahead_s: self.clocks.ahead_s(host),
+                // Another zone is no clock that is ahead.
+                ahead_s: self.clocks.ahead_s(host).filter(|_| !self.of_zone(host)),
             })
             .collect()
     }
 
     /// How far a boundary between two heads may be off.
     pub(super) fn clock_error_s(&self) -> Option<f64> {
-        let step = match self.heads.values().any(|head| head.coarse) {
+        let step = match self.heads.values().any(Head::coarse) {
             true => 1_000_000,
             false => 1000,
         };
@@ -100,11 +115,20 @@ impl Heads {
 
     /// What is missing, in words.
     pub(super) fn gaps(&self) -> Vec<String> {
-        let mut gaps = Vec::new();
+        let mut gaps = self.gaps.clone();
         for (host, head) in &self.heads {
             gaps.extend(head.gaps().into_iter().map(|gap| format!("{host}: {gap}")));
         }
         for (host, ms) in self.clocks.apart() {
+            if self.of_zone(host) {
+                gaps.push(format!(
+                    "the stamps of {host} are {} minutes {} the first head's, by the memberships that both saw, as if they were \
+                     of another zone, which they do not say; its times are corrected by that",
+                    (ms.unsigned_abs() + 30_000) / 60_000,
+                    if ms > 0 { "ahead of" } else { "behind" },
+                ));
+                continue;
+            }
             gaps.push(format!(
                 "the clock of {host} is {} ms {} the first head's, by the memberships that both saw; its times are \
                  corrected by that",
@@ -120,6 +144,11 @@ impl Heads {
             );
         }
         gaps
+    }
+
+    /// Whether a head's clock is apart as another zone is, and no stamp says that it is none.
+    fn of_zone(&self, host: &HostName) -> bool {
+        !self.zones_known && zones::like_zones(self.clocks.offset_us(host))
     }
 
     /// All marks, in the order of time.
@@ -328,6 +357,24 @@ impl Heads {
             power: Vec::new(),
             end: None,
             stopped: None,
+        }
+    }
+}
+
+/// `head2.example.com` is `head2`, where one head is called so and no other one begins so.
+fn one_name(read: &mut [zones::Read]) {
+    let names: BTreeSet<HostName> = read.iter().map(|(_, host, _)| host.clone()).collect();
+    for (_, host, _) in read {
+        let Some((short, _)) = host.as_str().split_once('.') else {
+            continue;
+        };
+        let long = names.iter().filter(|name| {
+            let rest = name.as_str().strip_prefix(short);
+            rest.is_some_and(|rest| rest.starts_with('.'))
+        });
+        let short = HostName::from(short);
+        if names.contains(&short) && long.count() == 1 {
+            *host = short;
         }
     }
 }

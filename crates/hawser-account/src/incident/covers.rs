@@ -47,6 +47,8 @@ mod tests {
                 .map(|at| Line {
                     at,
                     text: String::new(),
+                    ahead_min: None,
+                    has_year: false,
                 })
                 .collect(),
             ..Lines::default()

@@ -20,11 +20,12 @@ pub(super) struct Head {
     pub(super) pacemaker: u64,
     pub(super) first: Option<Moment>,
     pub(super) last: Option<Moment>,
-    pub(super) coarse: bool,
+    /// Stamps of whole seconds in its own logs, and in syslog.
+    coarse: [bool; 2],
     /// Lines of both programs in syslog.
     pub(super) syslog: [u64; 2],
-    /// What of them no other log has.
-    from_syslog: bool,
+    /// What syslog has of Pacemaker is in no other log.
+    notices: bool,
     covers: [Covers; 2],
     /// Where lines of it were left out when they were kept.
     cuts: BTreeSet<Cut>,
@@ -42,11 +43,16 @@ impl Head {
         self.last = self.last.into_iter().chain(read.last).max();
         self.covers[kind as usize].uncovered(&mut read);
         if !read.kept.is_empty() {
-            self.coarse |= read.coarse;
-            self.from_syslog |= read.syslog;
+            self.coarse[usize::from(read.syslog)] |= read.coarse;
+            self.notices |= read.syslog && kind == LogKind::Pacemaker;
         }
         self.cuts.extend(read.cuts);
         self.lines[kind as usize].extend(read.kept);
+    }
+
+    /// It has stamps of whole seconds.
+    pub(super) fn coarse(&self) -> bool {
+        self.coarse.contains(&true)
     }
 
     /// What is missing in it, in words.
@@ -60,17 +66,19 @@ impl Head {
                 gaps.push(format!("no line of {} with a time stamp", kind.file()));
             }
         }
-        if self.from_syslog {
+        if self.notices {
             gaps.push(syslog::NOTICES.to_owned());
         }
-        match (self.coarse, self.from_syslog) {
-            (true, true) => gaps.push(syslog::COARSE.to_owned()),
-            (true, false) => gaps.push(
+        let [own, of_syslog] = self.coarse;
+        if of_syslog {
+            gaps.push(syslog::COARSE.to_owned());
+        }
+        if own {
+            gaps.push(
                 "stamps of whole seconds: each step may be off by one. `timestamp: hires` in the section \
                  logging of corosync.conf writes milliseconds"
                     .to_owned(),
-            ),
-            (false, _) => {}
+            );
         }
         gaps.extend(self.cuts.iter().filter(|cut| self.lacks(cut)).map(|cut| {
             format!(

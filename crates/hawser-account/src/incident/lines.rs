@@ -1,5 +1,6 @@
 //! Lines of logs as they lie in a folder: whose they are, and when they were written.
 
+use std::collections::BTreeSet;
 use std::time::UNIX_EPOCH;
 
 use hawser_model::drill::Moment;
@@ -8,6 +9,7 @@ use hawser_model::output::incident::LogKind;
 
 use super::flapping::{Cut, left_out};
 use super::heard::{heard, is_name, numbered};
+use super::zones::{ZONES, Zone, zone_ahead};
 use super::{said, syslog};
 use crate::outage::marks;
 use crate::outage::stamp::{MONTHS, stamped};
@@ -32,9 +34,27 @@ pub(super) struct Line {
     pub(super) at: Moment,
     /// With a stamp as `stamped` reads it.
     pub(super) text: String,
+    /// How far its zone is ahead of UTC, in minutes, where the stamp says so.
+    pub(super) ahead_min: Option<i16>,
+    /// The stamp says its year.
+    pub(super) has_year: bool,
 }
 
 impl Line {
+    /// Stamps it so many minutes later.
+    pub(super) fn move_by(&mut self, minutes: i64) {
+        let at = self.at.shifted(minutes * 60_000_000);
+        let stamp = local(at);
+        let month: Option<usize> = stamp.get(5..7).and_then(|month| month.parse().ok());
+        let month = month.and_then(|month| MONTHS.get(month.checked_sub(1)?));
+        let day: Option<u8> = stamp.get(8..10).and_then(|day| day.parse().ok());
+        if let (Some(month), Some(day), Some(clock)) = (month, day, stamp.get(11..23)) {
+            let rest = self.text.get(19..).unwrap_or_default();
+            self.text = format!("{month} {day:2} {clock}{rest}");
+            self.at = at;
+        }
+    }
+
     /// What follows the stamp.
     pub(super) fn rest(&self) -> &str {
         self.text.get(19..).unwrap_or_default()
@@ -54,6 +74,8 @@ pub(super) struct Lines {
     pub(super) coarse: bool,
     /// They are lines of syslog.
     pub(super) syslog: bool,
+    /// The zones of its stamps.
+    pub(super) zones: BTreeSet<Zone>,
     /// Where lines were left out when they were kept.
     pub(super) cuts: Vec<Cut>,
 }
@@ -67,18 +89,40 @@ pub(super) fn read(file: &LogFile, recorded: u64) -> Lines {
             cut = lines.kept.last().map(|line| (line.at, count));
             continue;
         }
-        let Some((text, coarse)) = stamp_in_milliseconds(raw) else {
+        let Some(Stamp {
+            text,
+            coarse,
+            year,
+            zone,
+        }) = stamp_in_milliseconds(raw)
+        else {
             continue;
         };
         let Some((at, rest)) = stamped(&text, recorded, 0) else {
             continue;
         };
         let rest = rest.to_owned();
+        let at = match year {
+            Some(date) => {
+                match moment(&format!("{date} {}", text.get(7..19).unwrap_or_default())) {
+                    Some(at) => at,
+                    None => continue,
+                }
+            }
+            None => at,
+        };
         if lines.host.is_none() {
             let tagged = syslog::wrote(&rest);
             lines.syslog = tagged.is_some();
             lines.host =
                 tagged.map_or_else(|| host(file.kind, &rest), |(host, _)| Some(host.into()));
+        }
+        let ahead_min = match zone {
+            Zone::Ahead(minutes) => Some(minutes),
+            _ => None,
+        };
+        if !lines.zones.contains(&zone) && lines.zones.len() < ZONES {
+            lines.zones.insert(zone);
         }
         lines.stamped += 1;
         lines.first = Some(lines.first.map_or(at, |first| first.min(at)));
@@ -101,7 +145,12 @@ pub(super) fn read(file: &LogFile, recorded: u64) -> Lines {
                     lines: count,
                 });
             }
-            lines.kept.push(Line { at, text });
+            lines.kept.push(Line {
+                at,
+                text,
+                ahead_min,
+                has_year: year.is_some(),
+            });
         }
     }
     lines
@@ -119,13 +168,23 @@ fn host(kind: LogKind, rest: &str) -> Option<HostName> {
     is_name(name).then(|| name.into())
 }
 
-/// A line with a stamp of the form that `stamped` reads, and whether it had whole seconds. Beside that form logs have it
+/// A line whose stamp has the form that `stamped` reads.
+struct Stamp<'a> {
+    text: String,
+    /// It had whole seconds.
+    coarse: bool,
+    /// `2026-11-22`, where it has the year.
+    year: Option<&'a str>,
+    zone: Zone,
+}
+
+/// Beside that form logs have it
 /// without milliseconds (`timestamp: on`, syslog) or with microseconds (`journalctl -o short-precise`), that of RFC 3339
 /// (rsyslog, `short-iso`), and the same with a weekday and the zone as a word (`short-full`).
-fn stamp_in_milliseconds(line: &str) -> Option<(String, bool)> {
-    let line = match line.split_once(' ') {
-        Some((weekday, rest)) if WEEKDAYS.contains(&weekday) => rest,
-        _ => line,
+fn stamp_in_milliseconds(line: &str) -> Option<Stamp<'_>> {
+    let (line, full) = match line.split_once(' ') {
+        Some((weekday, rest)) if WEEKDAYS.contains(&weekday) => (rest, true),
+        _ => (line, false),
     };
     let fraction = |rest: &str| {
         let digits: String = rest
@@ -144,37 +203,45 @@ fn stamp_in_milliseconds(line: &str) -> Option<(String, bool)> {
         let digits = fraction(rest);
         let after = &rest[digits.as_ref().map_or(0, |digits| digits.len() + 1)..];
         let (zone, text) = after.split_once(' ').unwrap_or_default();
-        let text = match (zone, text.split_once(' ')) {
-            // ` CET head2 …`: a zone has no lower case.
-            ("", Some((word, text))) if is_zone(word) => text,
-            _ => text,
+        // ` CET head2 …`, ` -03 head2 …`. Without a weekday such a word is a host's name.
+        let (zone, text) = match (zone, text.split_once(' ')) {
+            ("", Some((word, text))) if full || zone_ahead(word).is_some() => (word, text),
+            _ => (zone, text),
         };
         let ms = format!("{:0<3.3}", digits.as_deref().unwrap_or(""));
         let day: u8 = date.get(8..)?.parse().ok()?;
         let stamp = format!("{month} {day:2} {clock}.{ms} {text}");
-        return Some((stamp, digits.is_none()));
+        return Some(Stamp {
+            text: stamp,
+            coarse: digits.is_none(),
+            year: Some(date),
+            zone: Zone::named(zone),
+        });
     }
+    let of = |text, coarse| {
+        Some(Stamp {
+            text,
+            coarse,
+            year: None,
+            zone: Zone::Unsaid,
+        })
+    };
     let (clock, rest) = (line.get(..15)?, line.get(15..)?);
     match fraction(rest).as_deref() {
-        Some(digits) if digits.len() == 3 => Some((line.to_owned(), false)),
+        Some(digits) if digits.len() == 3 => of(line.to_owned(), false),
         Some(digits) if digits.len() == 6 => {
             let (ms, rest) = (digits.get(..3)?, rest.get(7..)?);
-            Some((format!("{clock}.{ms}{rest}"), false))
+            of(format!("{clock}.{ms}{rest}"), false)
         }
         Some(_) => None,
-        None if rest.starts_with(' ') => Some((format!("{clock}.000{rest}"), true)),
+        None if rest.starts_with(' ') => of(format!("{clock}.000{rest}"), true),
         None => None,
     }
 }
 
-/// `CET`, `UTC`.
-fn is_zone(word: &str) -> bool {
-    (3..=5).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_uppercase())
-}
-
 /// What follows the stamp of a line, whatever its form.
 pub(super) fn after_stamp(line: &str) -> Option<String> {
-    let (text, _) = stamp_in_milliseconds(line)?;
+    let text = stamp_in_milliseconds(line)?.text;
     Some(text.get(19..)?.trim_start().to_owned())
 }
 
@@ -244,6 +311,10 @@ mod tests {
             ("2026-11-22T11:14:15.103456+01:00", "103", false),
             ("2026-11-22T11:14:15+0100", "000", true),
             ("Sun 2026-11-22 11:14:15 CET", "000", true),
+            ("Sun 2026-11-22 11:14:15 -03", "000", true),
+            ("Sun 2026-11-22 11:14:15 +0530", "000", true),
+            ("2026-11-22 11:14:15 +08", "000", true),
+            ("2026-11-22 11:14:15", "000", true),
             ("Sun 2026-11-22 11:14:15.103456 CET", "103", false),
         ] {
             let file = LogFile {
@@ -258,6 +329,25 @@ mod tests {
             let at = format!("2026-11-22 11:14:15.{ms}");
             assert_eq!(local(read.kept[0].at), at, "{stamp}");
         }
+    }
+
+    #[test]
+    fn a_host_in_capitals_is_no_zone_and_a_year_is_believed() {
+        let file = LogFile {
+            kind: LogKind::Corosync,
+            folder: "x".to_owned(),
+            text: "2024-11-22 11:14:15 HA1 corosync[17]:   [TOTEM ] A new membership (2.d) was formed. Members left: 1\n".to_owned(),
+        };
+        let read = read(&file, 1_795_346_000);
+        assert_eq!(read.host, Some("HA1".into()));
+        assert_eq!(local(read.kept[0].at), "2024-11-22 11:14:15.000");
+        let mut line = read.kept[0].clone();
+        line.move_by(-12 * 60);
+        assert!(
+            line.text.starts_with("Nov 21 23:14:15.000 HA1 "),
+            "{}",
+            line.text
+        );
     }
 
     #[test]

@@ -21,6 +21,7 @@ mod spans;
 mod syslog;
 mod trigger;
 mod windows;
+mod zones;
 
 use std::cmp::Reverse;
 

@@ -1,7 +1,8 @@
 //! Lines of Corosync and Pacemaker among others' in a syslog, or in what `journalctl` printed: `Nov 27 03:12:01 head1
 //! corosync[812]:   [TOTEM ] A processor failed, …`. Each line names its host, so several heads may be in one file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
 
 use hawser_model::names::HostName;
 use hawser_model::output::incident::LogKind;
@@ -23,6 +24,11 @@ pub(super) const NOTICES: &str = "syslog has of Pacemaker only what it calls a n
 /// Takes the cluster's lines of syslogs, file after file.
 #[derive(Debug, Default)]
 pub struct Syslog {
+    /// All heads so far.
+    names: BTreeSet<HostName>,
+    /// Of the files that have ended.
+    logs: Vec<LogFile>,
+    /// Of the file that is being read.
     heads: BTreeMap<HostName, [String; 2]>,
     left_out: u64,
 }
@@ -40,20 +46,25 @@ impl Syslog {
         let Some((host, kind)) = wrote(&text) else {
             return 0;
         };
-        if !self.heads.contains_key(host) && self.heads.len() >= HEADS {
-            self.left_out += 1;
-            return 0;
+        let host = HostName::from(host);
+        if !self.names.contains(&host) {
+            if self.names.len() >= HEADS {
+                self.left_out += 1;
+                return 0;
+            }
+            self.names.insert(host.clone());
         }
-        let logs = self.heads.entry(host.into()).or_default();
+        let logs = self.heads.entry(host).or_default();
         let log = &mut logs[kind as usize];
         log.push_str(line);
         log.push('\n');
         line.len() + 1
     }
 
-    /// The logs of each head, and what was too much, in words.
-    pub fn logs(self) -> (Vec<LogFile>, Option<String>) {
-        let heads = self.heads.into_iter().flat_map(|(host, logs)| {
+    /// A file has ended: what the next one has is a log of its own, for two files may tell the same.
+    pub fn file_ends(&mut self) {
+        let heads = mem::take(&mut self.heads);
+        let heads = heads.into_iter().flat_map(|(host, logs)| {
             let kinds = [LogKind::Corosync, LogKind::Pacemaker].into_iter();
             kinds.zip(logs).map(move |(kind, text)| LogFile {
                 kind,
@@ -61,12 +72,17 @@ impl Syslog {
                 text,
             })
         });
-        let heads = heads.filter(|log| !log.text.is_empty()).collect();
+        self.logs.extend(heads.filter(|log| !log.text.is_empty()));
+    }
+
+    /// The logs of each file and head, and what was too much, in words.
+    pub fn logs(mut self) -> (Vec<LogFile>, Option<String>) {
+        self.file_ends();
         let left_out = (self.left_out > 0).then(|| {
             let lines = self.left_out;
             format!("{lines} lines of syslog are left out: they name more than {HEADS} heads")
         });
-        (heads, left_out)
+        (self.logs, left_out)
     }
 }
 

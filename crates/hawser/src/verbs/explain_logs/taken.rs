@@ -311,6 +311,7 @@ impl Taken {
             let text = BufReader::new(text.take(self.syslogs_left));
             syslog::lines(text, &mut self.syslog, self.left, &mut read)
         });
+        self.syslog.file_ends();
         self.syslogs_left = self.syslogs_left.saturating_sub(read.bytes);
         if read.kept > self.left {
             return Err(too_many(place));

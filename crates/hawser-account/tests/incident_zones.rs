@@ -158,6 +158,21 @@ fn an_event_that_two_syslogs_tell_is_told_once_and_by_the_better_one() {
 }
 
 #[test]
+fn a_syslog_that_lacks_lines_of_its_time_hides_none_of_another_one() {
+    let whole = lost("head1", "2026-11-22T11:14", "+01:00");
+    let (alone, _) = told(&syslogs(&[whole.clone()]));
+    // Another host's copy, finer and without the middle.
+    let copy = lost("head1", "2026-11-22T11:14", ".400000+01:00");
+    let copy: Vec<&str> = copy.lines().collect();
+    let copy = [copy[0], copy[3]].join("\n");
+    let (both, _) = told(&syslogs(&[copy, whole]));
+    assert_eq!(both.incidents.len(), alone.incidents.len());
+    assert_eq!(both.incidents[0].fenced, ["head3".into()]);
+    let lines = |report: &IncidentsReport| report.incidents[0].lines.len();
+    assert_eq!(lines(&both), lines(&alone), "{both:#?}");
+}
+
+#[test]
 fn a_head_under_its_long_name_is_the_same_head() {
     let mut files = syslogs(&[lost("head1.example.com", "Nov 22 11:14", "")]);
     files.push(own("head1", "Nov 22 11:14"));

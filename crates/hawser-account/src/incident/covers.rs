@@ -1,5 +1,7 @@
 //! The times that a head's logs cover: what a log of its own tells is not taken from syslog again, with a coarser stamp.
 
+use std::collections::BTreeMap;
+
 use hawser_model::drill::Moment;
 
 use super::lines::Lines;
@@ -7,26 +9,53 @@ use super::lines::Lines;
 /// A line of syslog is stamped by another program, up to so much later, in microseconds.
 const LATER_US: u64 = 1_000_000;
 
-/// The times that the logs of one kind cover, of one head.
+/// What the logs of one kind cover, of one head.
 #[derive(Debug, Default)]
-pub(super) struct Covers(Vec<(Moment, Moment)>);
+pub(super) struct Covers {
+    /// The times of logs of the program itself.
+    own: Vec<(Moment, Moment)>,
+    /// The times of syslogs.
+    syslogs: Vec<(Moment, Moment)>,
+    /// What these have told, and when.
+    told: BTreeMap<String, Vec<Moment>>,
+}
 
 impl Covers {
     /// What of a log is not covered yet; then it covers its own time. Logs of the program itself are all wanted; they come first.
+    /// A syslog may lack lines of its time that another one has (a copy of the errors alone): of these what is told is left out.
     pub(super) fn uncovered(&mut self, lines: &mut Lines) {
-        let covers = &self.0;
-        if lines.syslog {
-            let covered = |at: Moment| covers.iter().any(|(from, to)| (*from..*to).contains(&at));
-            lines.kept.retain(|line| !covered(line.at));
+        let over = match (lines.first, lines.last) {
+            (Some(first), Some(last)) => Some((Moment(first.0 / 1_000_000 * 1_000_000), last)),
+            _ => None,
+        };
+        if !lines.syslog {
+            let later =
+                |(from, last): (Moment, Moment)| (from, Moment(last.0.saturating_add(LATER_US)));
+            self.own.extend(over.map(later));
+            return;
         }
-        if let (Some(first), Some(last)) = (lines.first, lines.last) {
-            let second = Moment(first.0 / 1_000_000 * 1_000_000);
-            self.0.push(match lines.syslog {
-                // The next of the same kind may begin in the second in which this one ends.
-                true => (second, last),
-                false => (second, Moment(last.0.saturating_add(LATER_US))),
-            });
+        let own = &self.own;
+        let by_own = |at: Moment| own.iter().any(|(from, to)| (*from..*to).contains(&at));
+        lines.kept.retain(|line| !by_own(line.at));
+        let of_syslog: Vec<(Moment, String)> = lines
+            .kept
+            .iter()
+            .map(|line| (line.at, line.rest().trim().to_owned()))
+            .collect();
+        let (syslogs, told) = (&self.syslogs, &self.told);
+        lines.kept.retain(|line| {
+            // The next of the same kind may begin in the second in which this one ends.
+            let covered = syslogs
+                .iter()
+                .any(|(from, to)| (*from..*to).contains(&line.at));
+            let near = |at: &Moment| at.0.abs_diff(line.at.0) < LATER_US;
+            let said = told.get(line.rest().trim());
+            !(covered && said.is_some_and(|said| said.iter().any(near)))
+        });
+        for (at, said) in of_syslog {
+            self.told.entry(said).or_default().push(at);
         }
+        self.syslogs.extend(over);
     }
 }
 

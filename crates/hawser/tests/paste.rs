@@ -223,7 +223,7 @@ fn the_time_that_is_asked_about_is_chosen_and_a_wrong_one_is_one_error() {
             "write \"2026-11-27 03:12\", \"03:12\" (the last one) or \"2h\" (ago)",
         ),
         (
-            vec!["--since", "2026-11-22 11:15", "--until", "11:14"],
+            vec!["--since", "2026-11-22 11:15", "--until", "2026-11-22 11:14"],
             "it ends before it begins",
         ),
         (

@@ -44,11 +44,7 @@ pub fn printed(file: &ClusterFile, which: ClientFile) -> Option<String> {
 /// Whether clients may have a pool's units by iSCSI. Of an adopted pool that another's target offers (`exports = "none"`) the
 /// file does not say how.
 fn by_iscsi(pool: &Pool) -> bool {
-    match *pool.exports {
-        ExportKind::Iscsi => true,
-        ExportKind::None => by_others(pool),
-        ExportKind::Nfs => false,
-    }
+    *pool.exports == ExportKind::Iscsi || by_others(pool)
 }
 
 fn by_others(pool: &Pool) -> bool {

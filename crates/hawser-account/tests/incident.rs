@@ -2,14 +2,14 @@
 //! `cases/incident/`; `UPDATE_CASES=1 cargo test -p hawser-account --test incident` writes that again, for a person to read
 //! the difference.
 
-use std::fs;
-use std::path::Path;
+mod support;
 
 use hawser_account::incident::{LogFile, LogKind, Names, incidents};
 use hawser_model::drill::DrillCase;
 use hawser_model::output::drill::OutagePhase;
 use hawser_model::output::incident::IncidentsReport;
 use proptest::prelude::*;
+use support::saved::hold_incident;
 
 const RECORDED: [&str; 11] = [
     "power-cut",
@@ -58,16 +58,8 @@ fn told(case: &DrillCase) -> IncidentsReport {
 
 #[test]
 fn the_logs_of_each_recorded_drill_tell_what_is_expected() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases/incident");
     for name in RECORDED {
-        let report = serde_json::to_string_pretty(&told(&case(name))).unwrap() + "\n";
-        let path = folder.join(format!("{name}.json"));
-        if std::env::var_os("UPDATE_CASES").is_some() {
-            fs::create_dir_all(&folder).unwrap();
-            fs::write(&path, &report).unwrap();
-        }
-        let expected = fs::read_to_string(&path).unwrap_or_default();
-        assert_eq!(report, expected, "{}", path.display());
+        hold_incident(name, &told(&case(name)));
     }
 }
 

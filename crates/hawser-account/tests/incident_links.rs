@@ -1,11 +1,14 @@
 //! What the logs of a lab tell whose links were cut (`cases/link`). What is expected lies in `cases/incident/`;
 //! `UPDATE_CASES=1 cargo test -p hawser-account --test incident_links` writes that again, for a person to read the difference.
 
+mod support;
+
 use std::fs;
 use std::path::Path;
 
 use hawser_account::incident::{LogFile, LogKind, Names, incidents, lines};
 use hawser_model::output::incident::IncidentsReport;
+use support::saved::hold_incident;
 
 const LINKS: [&str; 8] = [
     "link-cut",
@@ -52,15 +55,8 @@ fn of_links(name: &str) -> IncidentsReport {
 
 #[test]
 fn the_logs_of_each_cut_link_tell_what_is_expected() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases/incident");
     for name in LINKS {
-        let report = serde_json::to_string_pretty(&of_links(name)).unwrap() + "\n";
-        let path = folder.join(format!("{name}.json"));
-        if std::env::var_os("UPDATE_CASES").is_some() {
-            fs::write(&path, &report).unwrap();
-        }
-        let expected = fs::read_to_string(&path).unwrap_or_default();
-        assert_eq!(report, expected, "{}", path.display());
+        hold_incident(name, &of_links(name));
     }
 }
 

@@ -2,13 +2,13 @@
 //! what is missing is said. The recorded lines are written again as rsyslog and the journal have them. What is expected lies
 //! in `cases/incident/syslog-*.json`; `UPDATE_CASES=1 cargo test -p hawser-account --test incident_syslog` writes that again.
 
-use std::fs;
-use std::path::Path;
+mod support;
 
 use hawser_account::incident::{LogFile, LogKind, Names, Syslog, incidents};
 use hawser_model::drill::DrillCase;
 use hawser_model::output::incident::IncidentsReport;
 use proptest::prelude::*;
+use support::saved::hold_incident;
 
 const RECORDED: [&str; 4] = ["power-cut", "switchover", "target-killed", "hang"];
 
@@ -115,17 +115,10 @@ fn own(case: &DrillCase) -> Vec<LogFile> {
 
 #[test]
 fn a_central_syslog_of_each_recorded_drill_tells_what_is_expected() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases/incident");
     for name in RECORDED {
         let case = case(name);
         let report = told(&case, &files(&central(&case, Stamp::Seconds)));
-        let report = serde_json::to_string_pretty(&report).unwrap() + "\n";
-        let path = folder.join(format!("syslog-{name}.json"));
-        if std::env::var_os("UPDATE_CASES").is_some() {
-            fs::write(&path, &report).unwrap();
-        }
-        let expected = fs::read_to_string(&path).unwrap_or_default();
-        assert_eq!(report, expected, "{}", path.display());
+        hold_incident(&format!("syslog-{name}"), &report);
     }
 }
 

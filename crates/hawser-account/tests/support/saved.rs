@@ -103,3 +103,14 @@ pub fn updating() -> bool {
 fn as_json<T: Serialize>(value: &T) -> String {
     print(&serde_json::to_value(value).expect("a value"))
 }
+
+/// What is told of an incident is what `cases/incident/NAME.json` has.
+pub fn hold_incident<A: Serialize>(name: &str, told: &A) {
+    let path = folder("incident").join(format!("{name}.json"));
+    let told = serde_json::to_string_pretty(told).expect("JSON") + "\n";
+    if updating() {
+        fs::write(&path, &told).expect("a report");
+    }
+    let expected = fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(told, expected, "{}", path.display());
+}

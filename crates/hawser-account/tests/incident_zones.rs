@@ -150,7 +150,7 @@ fn a_year_that_is_said_is_believed_and_a_line_of_another_one_is_left_out() {
 fn an_event_that_two_syslogs_tell_is_told_once_and_by_the_better_one() {
     let journal = lost("head1", "2026-11-22T11:14", ".400000+01:00");
     let coarse = lost("head1", "2026-11-22T11:14", "+01:00");
-    let (alone, gaps) = told(&syslogs(&[journal.clone()]));
+    let (alone, gaps) = told(&syslogs(std::slice::from_ref(&journal)));
     let (both, both_gaps) = told(&syslogs(&[coarse, journal]));
     assert_eq!(both.incidents, alone.incidents);
     assert_eq!(both_gaps, gaps);
@@ -160,7 +160,7 @@ fn an_event_that_two_syslogs_tell_is_told_once_and_by_the_better_one() {
 #[test]
 fn a_syslog_that_lacks_lines_of_its_time_hides_none_of_another_one() {
     let whole = lost("head1", "2026-11-22T11:14", "+01:00");
-    let (alone, _) = told(&syslogs(&[whole.clone()]));
+    let (alone, _) = told(&syslogs(std::slice::from_ref(&whole)));
     // Another host's copy, finer and without the middle.
     let copy = lost("head1", "2026-11-22T11:14", ".400000+01:00");
     let copy: Vec<&str> = copy.lines().collect();

@@ -64,9 +64,7 @@ impl AskedTime {
             }
         }
     }
-}
 
-impl AskedTime {
     /// Which moment it is as an end: a time of day is the first one after the beginning.
     fn end(self, since: Option<Moment>, now: Moment) -> Moment {
         match (self, since) {

@@ -178,9 +178,9 @@ struct Stamp<'a> {
     zone: Zone,
 }
 
-/// Beside that form logs have it
-/// without milliseconds (`timestamp: on`, syslog) or with microseconds (`journalctl -o short-precise`), that of RFC 3339
-/// (rsyslog, `short-iso`), and the same with a weekday and the zone as a word (`short-full`).
+/// Brings the stamp of a line to that form. Beside it logs have stamps without milliseconds (`timestamp: on`, syslog), with
+/// microseconds (`journalctl -o short-precise`), those of RFC 3339 (rsyslog, `short-iso`), and these with a weekday and the zone
+/// as a word (`short-full`).
 fn stamp_in_milliseconds(line: &str) -> Option<Stamp<'_>> {
     let (line, full) = match line.split_once(' ') {
         Some((weekday, rest)) if WEEKDAYS.contains(&weekday) => (rest, true),

@@ -3,11 +3,9 @@
 
 mod support;
 
-use std::fs;
-use std::path::Path;
-
 use hawser_account::incident::{LogFile, LogKind, Names, incidents, lines};
 use hawser_model::output::incident::IncidentsReport;
+use support::logs::{lab, logs};
 use support::saved::hold_incident;
 
 const LINKS: [&str; 8] = [
@@ -26,27 +24,7 @@ const LINKS_RECORDED: u64 = 1_795_808_700;
 
 /// The logs of a lab whose links were cut.
 fn link_files(name: &str) -> Vec<LogFile> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../cases/link/{name}"));
-    let mut files = Vec::new();
-    for head in ["head1", "head2"] {
-        for (kind, log) in [
-            (LogKind::Corosync, "corosync.log"),
-            (LogKind::Pacemaker, "pacemaker.log"),
-        ] {
-            let text = fs::read_to_string(folder.join(head).join(log)).ok();
-            let folder = head.to_owned();
-            files.extend(text.map(|text| LogFile { kind, folder, text }));
-        }
-    }
-    files
-}
-
-/// Of the lab's two heads and two heartbeat links.
-fn lab() -> Names {
-    Names {
-        nodes: [(1, "head1".into()), (2, "head2".into())].into(),
-        links: [(0, "ring0".into()), (1, "ring1".into())].into(),
-    }
+    logs(&format!("link/{name}"))
 }
 
 fn of_links(name: &str) -> IncidentsReport {

@@ -77,7 +77,7 @@ fn colour(phase: &str) -> &'static str {
             "dot s5"
         }
         "fault" | "no head up" => "dot s7",
-        "boot" | "join" => "dot s6",
+        "boot" | "join" | "no pacemaker" | "pacemaker start" => "dot s6",
         _ => "dot s2",
     }
 }

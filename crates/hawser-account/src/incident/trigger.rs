@@ -1,5 +1,7 @@
 //! What began an incident, and why, as far as the logs say it.
 
+use std::collections::BTreeSet;
+
 use hawser_model::drill::Moment;
 use hawser_model::names::HostName;
 
@@ -71,6 +73,7 @@ pub(super) fn trigger(
         )),
         _ => None,
     });
+    let stopped = stopped(&marks, first_deed(incident, &marks));
     let deed = || {
         let stop = marks.iter().find_map(|mark| match &mark.mark {
             Mark::OperationBegun(operation) if operation.task == "stop" => Some(format!(
@@ -83,11 +86,28 @@ pub(super) fn trigger(
         stop.or(asked)
             .unwrap_or_else(|| "the logs do not show what began it".to_owned())
     };
-    let earliest = first.into_iter().chain(changed).min_by_key(|(at, _)| *at);
+    let began = first.into_iter().chain(changed).chain(stopped);
+    let earliest = began.min_by_key(|(at, _)| *at);
     Trigger {
         what: earliest.map_or_else(deed, |(_, what)| what),
         why: why(incident, who, target, &marks, said),
     }
+}
+
+/// The heads whose Pacemaker was told to stop before anything was done, in good order.
+fn stopped(marks: &[&At], first_deed: Moment) -> Option<(Moment, String)> {
+    let told = marks.iter().filter_map(|mark| match &mark.mark {
+        Mark::EngineStops(host) if mark.at <= first_deed => Some((mark.at, host)),
+        _ => None,
+    });
+    let first = told.clone().next()?.0;
+    let hosts: BTreeSet<&str> = told.map(|(_, host)| host.as_str()).collect();
+    let hosts: Vec<&str> = hosts.into_iter().collect();
+    let where_ = hosts.join(" and ");
+    Some((
+        first,
+        format!("Pacemaker was stopped on {where_}, in good order"),
+    ))
 }
 
 /// The first thing that Pacemaker did: what was changed later did not begin it.

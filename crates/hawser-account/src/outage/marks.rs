@@ -1,5 +1,8 @@
 //! What log lines say: the lines of Corosync 3 and Pacemaker 2 that mark a step of a takeover.
 
+mod attributes;
+mod daemon;
+
 use hawser_model::names::HostName;
 
 use super::syslog_result;
@@ -65,6 +68,22 @@ pub(crate) enum Mark {
     },
     /// That a start failed on a host is forgotten, so that it is tried there again.
     StartForgiven(Forgiven),
+    /// The Pacemaker of a host was told to stop, in good order: the machine is shut down, or somebody stops the service.
+    EngineStops(HostName),
+    /// Pacemaker has stopped, with all its daemons.
+    EngineStopped,
+    /// Pacemaker starts.
+    EngineStarts,
+}
+
+impl Mark {
+    /// Whether Corosync writes it.
+    pub(crate) fn is_corosyncs(&self) -> bool {
+        matches!(
+            self,
+            Self::TokenLost { .. } | Self::Left | Self::Joined | Self::Formed | Self::Started
+        )
+    }
 }
 
 /// A resource whose failed start is forgotten.
@@ -118,7 +137,8 @@ pub(crate) fn pacemaker(text: &str) -> Option<Mark> {
     }
     controller(text)
         .or_else(|| fencer(text))
-        .or_else(|| attributes(text))
+        .or_else(|| attributes::said(text))
+        .or_else(|| daemon::said(text))
 }
 
 fn controller(text: &str) -> Option<Mark> {
@@ -182,40 +202,6 @@ fn fencer(text: &str) -> Option<Mark> {
     }
     let ok = result.starts_with("OK");
     Some(Mark::FenceEnded { target, ok })
-}
-
-/// The keeper of attributes: `Setting fail-count-a#start_0[head2]: INFINITY -> (unset)`; from
-/// Pacemaker 3 on `[head2] in instance_attributes: …`.
-fn attributes(text: &str) -> Option<Mark> {
-    port_lost(text).or_else(|| start_forgiven(text))
-}
-
-/// `Setting hawser-san01[head1]: 10000 -> 0 | from head1 with 3s write delay`: what the watch of a port to `san01`
-/// tells (`hawser-cluster`, `cib/ports.rs`).
-fn port_lost(text: &str) -> Option<Mark> {
-    let (_, rest) = after(text, "Setting hawser-")?.split_once('[')?;
-    let (host, rest) = rest.split_once(']')?;
-    let (_, now) = rest.split_once(" -> ")?;
-    // Syslog has not what stands behind ` | `: how long it is held back is not known then, and no part of the account.
-    let (now, held) = now.split_once(" | ").unwrap_or((now.trim_end(), ""));
-    let held = after(held, " with ").filter(|held| held.contains("write delay"));
-    // `no write delay`, `3s write delay`.
-    let seconds = held.and_then(number).unwrap_or(0);
-    (now == "0").then(|| Mark::PortLost {
-        host: host.into(),
-        dampening_ms: seconds * 1000,
-    })
-}
-
-fn start_forgiven(text: &str) -> Option<Mark> {
-    let (resource, rest) = after(text, "Setting fail-count-")?.split_once("#start_0[")?;
-    let (host, rest) = rest.split_once(']')?;
-    let forgiven = Forgiven {
-        resource: resource.to_owned(),
-        host: host.into(),
-    };
-    rest.contains("-> (unset)")
-        .then_some(Mark::StartForgiven(forgiven))
 }
 
 /// `vmpool01-san01_monitor_10000`.
@@ -393,41 +379,6 @@ mod tests {
                 ok: false
             }
         );
-        assert_eq!(
-            said(
-                "notice: Setting fail-count-a-exports#start_0[head2]: INFINITY -> (unset) | from head2 with no write delay"
-            ),
-            Mark::StartForgiven(Forgiven {
-                resource: "a-exports".to_owned(),
-                host: "head2".into()
-            })
-        );
-        assert_eq!(
-            pacemaker(
-                "notice: Setting fail-count-a-exports#start_0[head2]: (unset) -> INFINITY | from head2"
-            ),
-            None
-        );
-        let port = |change: &str| {
-            pacemaker(&format!(
-                "head1 pacemaker-attrd     [39] (update_attr_on_host) \tnotice: Setting hawser-san01[head1]: {change}"
-            ))
-        };
-        let lost = |dampening_ms| {
-            let host = "head1".into();
-            Some(Mark::PortLost { host, dampening_ms })
-        };
-        assert_eq!(
-            port("10000 -> 0 | from head1 with 3s write delay"),
-            lost(3000)
-        );
-        assert_eq!(
-            port("(unset) -> 0 | from head1 with no write delay"),
-            lost(0)
-        );
-        assert_eq!(port("10000 -> 0"), lost(0), "as syslog has it");
-        assert_eq!(port("0 -> 10000 | from head1 with 3s write delay"), None);
-        assert_eq!(port("10 -> 05 | from head1"), None);
         let quoted =
             "info: x_start_0[2] error output [ Operation 'off' targeting head1 by a for b: OK ]";
         assert_eq!(pacemaker(quoted), None);

@@ -4,6 +4,10 @@
 /// one that stands later here is what the others wait for too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
+    /// Pacemaker starts where no other one runs, finds the other heads, and agrees on who decides.
+    PacemakerStart,
+    /// No head's Pacemaker runs.
+    NoPacemaker,
     /// A head that was off boots, and has not said anything yet.
     Boot,
     /// Its Corosync runs, and is not in the others' membership yet.
@@ -81,6 +85,8 @@ impl Phase {
     /// As the report names it.
     pub(crate) const fn name(self) -> &'static str {
         match self {
+            Self::PacemakerStart => "pacemaker start",
+            Self::NoPacemaker => "no pacemaker",
             Self::FailureKept => "failure kept",
             Self::Fault => "fault",
             Self::Boot => "boot",

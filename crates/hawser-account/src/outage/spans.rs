@@ -6,6 +6,7 @@ mod fault;
 mod fencing;
 mod operations;
 mod power;
+mod restart;
 
 use hawser_model::drill::{DrillCase, Moment};
 use hawser_model::names::HostName;
@@ -46,6 +47,7 @@ pub(crate) fn spans(facts: &Facts<'_>) -> Vec<Span> {
     let mut cluster = engine::spans(facts);
     cluster.extend(fencing::spans(facts));
     cluster.extend(operations::spans(facts));
+    cluster.extend(restart::spans(facts));
     // What the cluster still does once the service is back is not what the client waits for.
     if let Some(ready) = ready {
         for span in &mut cluster {

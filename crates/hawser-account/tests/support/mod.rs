@@ -2,4 +2,5 @@
 #![allow(dead_code)]
 
 pub mod json;
+pub mod logs;
 pub mod saved;

@@ -30,15 +30,16 @@ pub fn reading(
             quorate: view.and_then(quorate),
             pools: view.map(pools).unwrap_or_default(),
             exports: view.map(exports).unwrap_or_default(),
-            alarms: alarms.iter().filter(|it| it.is_of(name)).cloned().collect(),
+            alarms: Vec::new(),
         }
     };
-    WatchReading {
+    let reading = WatchReading {
         cluster: file.map_or(String::new(), |file| file.cluster.name.to_string()),
         read_at: facts.read_at,
         heads: names.iter().map(head).collect(),
-        alarms,
-    }
+        alarms: Vec::new(),
+    };
+    reading.with(alarms)
 }
 
 fn quorate(view: &HeadView) -> Option<bool> {

@@ -19,6 +19,18 @@ pub struct WatchReading {
     pub alarms: Vec<Alarm>,
 }
 
+impl WatchReading {
+    /// The same with these alarms, each with every head that it is on.
+    #[must_use]
+    pub fn with(mut self, alarms: Vec<Alarm>) -> Self {
+        for head in &mut self.heads {
+            let own = alarms.iter().filter(|it| it.is_of(&head.name));
+            head.alarms = own.cloned().collect();
+        }
+        Self { alarms, ..self }
+    }
+}
+
 /// One head in a reading.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HeadReading {

@@ -71,9 +71,19 @@ impl Resident {
 
     /// What is shown: the reading of this head, with the alarms that stand.
     pub fn reading(&self) -> WatchReading {
+        let judged = self.judgement.as_ref().map(|it| it.reading.clone());
+        let reading = judged.unwrap_or_else(|| self.reading_of(&self.facts()));
         let alarms = grouped(self.keeper.alarms(), &self.topology);
+        WatchReading {
+            read_at: self.time_of_day,
+            ..reading.with(alarms)
+        }
+    }
+
+    /// The same without alarms.
+    pub(super) fn reading_of(&self, facts: &Facts) -> WatchReading {
         let names = [self.own.clone()];
-        reading(Some(&self.file), &names, &self.facts(), alarms)
+        reading(Some(&self.file), &names, facts, Vec::new())
     }
 
     /// What is shown of this head.

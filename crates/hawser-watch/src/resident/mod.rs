@@ -16,12 +16,12 @@ use hawser_model::cluster_file::ClusterFile;
 use hawser_model::host::CertificateFacts;
 use hawser_model::names::{HostName, InterfaceName};
 use hawser_model::output::cluster::{ClusterStatus, NodeCondition};
-use hawser_model::output::watch::Alarm;
+use hawser_model::output::watch::{Alarm, WatchReading};
 use hawser_model::port_traffic::PortRates;
 use hawser_model::storage::StoragePulse;
 use hawser_model::topology::Topology;
 
-use crate::judge::sightings;
+use crate::judge::{Sighting, sightings};
 use crate::keeper::Keeper;
 use crate::running::{At, Running};
 use crate::sources::{NEWER, Sources};
@@ -29,6 +29,16 @@ use crate::wants::{Read, Wants};
 
 /// Lost pings are counted over so long.
 const PINGS: Duration = Duration::from_secs(12);
+
+/// What nothing new was read of is judged again after so long: certificates come to their end by themselves.
+const JUDGED_AGAIN: Duration = Duration::from_secs(10);
+
+/// What is seen to be wrong, and the reading without its alarms. Both hold until something is read that says otherwise.
+struct Judgement {
+    at: Duration,
+    sightings: Vec<Sighting>,
+    reading: WatchReading,
+}
 
 /// One head over time.
 pub struct Resident {
@@ -51,6 +61,7 @@ pub struct Resident {
     read: Read,
     sources: Sources,
     time_of_day: u64,
+    judgement: Option<Judgement>,
 }
 
 impl Resident {
@@ -77,6 +88,7 @@ impl Resident {
             read: Read::default(),
             sources: Sources::default(),
             time_of_day: 0,
+            judgement: None,
         }
     }
 
@@ -115,9 +127,13 @@ impl Resident {
             self.read.corosync = Some(time_of_day);
         }
         self.time_of_day = time_of_day;
-        if pulse.corosync.is_none() {
+        if pulse.corosync.is_none() && !self.samples.is_empty() {
             self.samples.clear();
-            self.sources.links = true;
+            self.judgement = None;
+        }
+        self.sources.links |= pulse.corosync.is_none();
+        if pulse.interfaces != self.pulse.interfaces {
+            self.judgement = None;
         }
         self.sources.ports |= pulse.interfaces.is_some();
         let both = pulse.counts.as_ref().zip(self.pulse.counts.as_ref());
@@ -160,6 +176,7 @@ impl Resident {
                 .map(|(key, value)| (key.clone(), value.clone()))
                 .collect::<Vec<_>>()
         };
+        self.judgement = None;
         // Pings that a dead link had under way are no loss of one that is up again.
         if let Some((_, last)) = self.samples.last() {
             if connected(last) != connected(&stats) {
@@ -175,6 +192,7 @@ impl Resident {
 
     /// Takes the view of the cluster and its judgement.
     pub fn view(&mut self, facts: StatusFacts, judged: Judged) {
+        self.judgement = None;
         let nodes = judged.status.nodes.iter();
         self.members = nodes.map(|node| (node.name.clone(), node.state)).collect();
         let clock = facts.views.get(&self.own).and_then(|view| view.clock);
@@ -188,6 +206,7 @@ impl Resident {
 
     /// Takes the host as it stands.
     pub fn standing(&mut self, standing: Standing) {
+        self.judgement = None;
         self.sources.host = true;
         self.sources.counted |= standing.counted.is_some();
         self.standing = standing;
@@ -195,15 +214,20 @@ impl Resident {
 
     /// Takes the certificates by which it is listened for other machines.
     pub fn certificates(&mut self, certificates: &[CertificateFacts]) {
-        self.certificates = certificates.to_vec();
+        if self.certificates != certificates {
+            self.judgement = None;
+            self.certificates = certificates.to_vec();
+        }
     }
 
     /// Judges all that is known at this moment.
     /// `open` is when the head's logs began to tell what is not yet kept.
     pub fn judge(&mut self, now: Duration, open: Option<Duration>) {
-        let facts = self.facts();
-        let said = self.said_now(&facts.status.views);
-        let seen = sightings(&self.topology, &facts, said);
+        let holds = |it: &Judgement| now.saturating_sub(it.at) < JUDGED_AGAIN;
+        let judgement = self.judgement.take().filter(holds);
+        let judgement = judgement.unwrap_or_else(|| self.judged_anew(now));
+        let seen = judgement.sightings.clone();
+        self.judgement = Some(judgement);
         let is_read = |code: &str| self.sources.tell_of(code);
         self.keeper.take_of(now, self.time_of_day, seen, &is_read);
         let at = At {
@@ -213,6 +237,16 @@ impl Resident {
             looked: self.judged.is_some(),
         };
         self.running.take(at, &self.keeper.alarms());
+    }
+
+    fn judged_anew(&self, at: Duration) -> Judgement {
+        let facts = self.facts();
+        let said = self.said_now(&facts.status.views);
+        Judgement {
+            at,
+            sightings: sightings(&self.topology, &facts, said),
+            reading: self.reading_of(&facts),
+        }
     }
 
     /// Takes the alarms that stood when the watch before this one was last heard of.

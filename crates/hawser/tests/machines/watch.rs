@@ -12,6 +12,14 @@ const READING: &str = "python3 -c 'import json, urllib.request as u; \
 const ALARMS: &str = "python3 -c 'import json, urllib.request as u; \
                       print(*[a[\"code\"] for a in json.load(u.urlopen(\"http://127.0.0.1:9967/reading.json\"))[\"alarms\"]])'";
 
+/// What it counts, by the metric's name.
+fn metric(lab: &Lab, head: &str, name: &str) -> Option<f64> {
+    let ask = "python3 -c 'import urllib.request as u; print(u.urlopen(\"http://127.0.0.1:9967/metrics\").read().decode())'";
+    let metrics = lab.try_sh(head, ask).stdout;
+    let mut lines = metrics.lines();
+    lines.find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
+}
+
 /// The processes of Corosync and Pacemaker.
 fn engine(lab: &Lab, head: &str) -> String {
     lab.sh(head, "systemctl show -P MainPID corosync pacemaker")
@@ -108,6 +116,8 @@ fn systemd_runs_a_watch_on_each_head_that_restarts_alone_and_goes_with_the_field
     );
     assert_eq!(engine(&lab, "head1"), before);
 
+    a_clock_that_is_set_is_told(&lab);
+
     // An event of the cluster touches what the watch looks at.
     let woken = "stat -c %Y /run/hawser-watch/woken";
     let before = lab.sh("head1", woken);
@@ -137,4 +147,45 @@ fn systemd_runs_a_watch_on_each_head_that_restarts_alone_and_goes_with_the_field
     }
     assert_eq!([engine(&lab, "head1"), engine(&lab, "head2")], engines);
     assert!(ok(&lab, "plan", &["-f", &bare]).contains("0 changes"));
+}
+
+/// The unit may ask who keeps the clock, and a clock that somebody sets is said and stops nothing.
+#[track_caller]
+fn a_clock_that_is_set_is_told(lab: &Lab) {
+    let kept = metric(lab, "head1", "hawser_clock_synchronised");
+    assert!(
+        matches!(kept, Some(0.0 | 1.0)),
+        "the unit may not ask the kernel: {kept:?}"
+    );
+    let steps = || metric(lab, "head1", "hawser_watch_clock_steps_total");
+    let watch = || lab.sh("head1", "systemctl show -P MainPID hawser-watch");
+    let engines = || [engine(lab, "head1"), engine(lab, "head2")];
+    let before = (watch(), engines());
+    assert!(eventually(SLOW, || steps() == Some(0.0)), "{:?}", steps());
+    // Ahead and back: what is kept before it is neither lost nor taken for newer.
+    for (times, by) in [(1.0, "+1 hour"), (2.0, "-1 hour")] {
+        lab.sh("head1", &format!("date -s '{by}' >/dev/null"));
+        assert!(eventually(SLOW, || steps() == Some(times)), "{:?}", steps());
+    }
+    assert_eq!((watch(), engines()), before);
+    let said = lab.sh("head1", "journalctl -u hawser-watch -o cat");
+    let told = said.lines().filter_map(|line| {
+        let (by, _) = line
+            .split_once("the clock was stepped by ")?
+            .1
+            .split_once(" s:")?;
+        by.parse().ok()
+    });
+    let told: Vec<f64> = told.collect();
+    // To some seconds: a machine that gets no processor sets its clock late.
+    assert!(
+        matches!(told[..], [on, back] if (on - 3600.0).abs() < 10.0 && (back + 3600.0).abs() < 10.0),
+        "{told:?}"
+    );
+    let readings = || metric(lab, "head1", "hawser_watch_readings_kept_total").expect("a count");
+    let kept = readings();
+    assert!(
+        eventually(SLOW, || readings() > kept),
+        "it keeps no more readings"
+    );
 }

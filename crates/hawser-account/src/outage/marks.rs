@@ -146,7 +146,11 @@ fn controller(text: &str) -> Option<Mark> {
         return Some(Mark::TransitionBegun(number(rest)?));
     }
     if let Some(rest) = after(text, "Requesting fencing (") {
-        return Some(Mark::FenceAsked(word(after(rest, "of node ")?)));
+        // Since Pacemaker 2.1.6 `targeting node head1`.
+        let (_, target) = rest
+            .split_once(") of node ")
+            .or_else(|| rest.split_once(") targeting node "))?;
+        return Some(Mark::FenceAsked(word(target)));
     }
     if let Some(rest) = after(text, "Initiating ") {
         let (_, rest) = rest.split_once(" operation ")?;
@@ -289,6 +293,12 @@ mod tests {
         );
         assert_eq!(
             said("(x) \tnotice: Requesting fencing (off) of node head1 | action=1 timeout=60000"),
+            Mark::FenceAsked("head1".into())
+        );
+        assert_eq!(
+            said(
+                "(x) \tnotice: Requesting fencing (off) targeting node head1 | action=1 timeout=60"
+            ),
             Mark::FenceAsked("head1".into())
         );
         assert_eq!(

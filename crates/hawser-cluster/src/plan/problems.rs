@@ -388,6 +388,6 @@ fn package_of(agent: &str) -> &'static str {
     match agent.split(':').collect::<Vec<_>>()[..] {
         ["stonith", ..] => "the package fence-agents",
         ["ocf", "pacemaker", ..] => "the package pacemaker-resource-agents",
-        _ => "the package resource-agents",
+        _ => "the package resource-agents, on Ubuntu resource-agents-base and -extra",
     }
 }

@@ -37,7 +37,7 @@ fn while_nobody_decides_the_account_says_so() {
     let told = one(&files);
     assert_eq!(
         told.trigger,
-        "Pacemaker was stopped on head1 and head2, in good order"
+        "Pacemaker was told to stop on head1 and head2"
     );
     for service in &told.services {
         let seconds = |name: &str| {
@@ -76,8 +76,28 @@ fn while_nobody_decides_the_account_says_so() {
 #[test]
 fn a_head_that_was_shut_down_did_not_just_leave() {
     let files = logs("restarted/one-head");
-    let trigger = "Pacemaker was stopped on head2, in good order";
+    let trigger = "Pacemaker was told to stop on head2";
     assert_eq!(one(&files).trigger, trigger);
+    // Of both together, and of each log alone: nobody said of the other head that its Pacemaker had ended.
+    let nobody_decided = |files: &[LogFile]| {
+        let services = incidents(files, &[], &lab(), RECORDED)
+            .incidents
+            .into_iter();
+        let phases = services
+            .flat_map(|one| one.services)
+            .flat_map(|one| one.phases);
+        let mut names = phases.map(|phase| phase.name);
+        names.any(|name| ["no pacemaker", "pacemaker start"].contains(&name.as_str()))
+    };
+    assert!(!nobody_decided(&files));
+    for head in ["head1", "head2"] {
+        let own: Vec<LogFile> = files
+            .iter()
+            .filter(|file| file.folder == head)
+            .cloned()
+            .collect();
+        assert!(!nobody_decided(&own), "{head}");
+    }
     // The other head's log alone has it too.
     let alone: Vec<LogFile> = files
         .into_iter()
@@ -85,7 +105,110 @@ fn a_head_that_was_shut_down_did_not_just_leave() {
         .collect();
     let told = one(&alone);
     assert_eq!(told.trigger, trigger);
-    let phases = told.services.iter().flat_map(|one| &one.phases);
-    let mut names = phases.map(|phase| phase.name.as_str());
-    assert!(!names.any(|name| ["no pacemaker", "pacemaker start"].contains(&name)));
+}
+
+/// Lines of pacemaker.log and corosync.log of head1 and head2, each with its second of 10:00.
+fn made(lines: &[(&str, f64, &str)]) -> Vec<LogFile> {
+    let log = |head: &str, kind: LogKind| LogFile {
+        kind,
+        folder: head.to_owned(),
+        text: lines
+            .iter()
+            .filter(|(of, _, said)| {
+                *of == head && said.starts_with('[') == matches!(kind, LogKind::Corosync)
+            })
+            .map(|(head, at, said)| match said.strip_prefix('[') {
+                Some(said) => {
+                    format!("Nov 28 10:00:{at:06.3} [14] {head} corosync notice  [{said}\n")
+                }
+                None => format!("Nov 28 10:00:{at:06.3} {head} {said}\n"),
+            })
+            .collect(),
+    };
+    let heads = ["head1", "head2"];
+    let all = heads.map(|head| [log(head, LogKind::Corosync), log(head, LogKind::Pacemaker)]);
+    all.into_iter().flatten().collect()
+}
+
+const BOTH: &str = "[TOTEM ] A new membership (1.9) was formed. Members joined: 1 2";
+const STOP_2: &str =
+    "pacemaker-attrd [44] (x) \tnotice: Setting shutdown[head2]: (unset) -> 1795840809";
+const SHUT: &str = "pacemakerd [34] (x) \tnotice: Shutdown complete";
+const STARTS: &str = "pacemakerd [34] (x) \tnotice: Starting Pacemaker 2.1.5 | build";
+const GRAPH: &str = "pacemaker-controld [46] (x) \tinfo: Processing graph 6 (ref=x)";
+const STOP_SAN: &str = "pacemaker-controld [46] (x) \tnotice: Initiating stop operation p-san01_stop_0 locally on head1 | a";
+const STOPPED_SAN: &str = "pacemaker-controld [46] (x) \tinfo: Transition 6 action 1 (p-san01_stop_0 on head1) confirmed: ok | x";
+const START_SAN: &str = "pacemaker-controld [46] (x) \tnotice: Initiating start operation p-san01_start_0 locally on head1 | a";
+const STARTED_SAN: &str = "pacemaker-controld [46] (x) \tinfo: Transition 6 action 2 (p-san01_start_0 on head1) confirmed: ok | x";
+
+/// head2, which had nothing, was told to stop some seconds before something else happened to head1's service.
+#[test]
+fn a_stop_beside_another_cause_is_not_the_cause() {
+    let failed = "pacemaker-controld [46] (x) \tnotice: Transition 5 action 7 (p-san01_monitor_10000 on head1): expected 'ok' but got 'error' | x";
+    let changed = "pacemaker-controld [46] (abort_transition_graph) \tinfo: Transition 2 aborted by p-meta-target-role doing modify target-role=Stopped: Configuration change | cib=0.12.0";
+    let lost = "[TOTEM ] A processor failed, forming new configuration: token timed out (3000ms), waiting 1200ms for consensus.";
+    for (said, at, trigger) in [
+        (failed, 37.0, "a check of p-san01 on head1 failed"),
+        (
+            changed,
+            37.0,
+            "the configuration was changed (target-role=Stopped), as head1 saw it",
+        ),
+        // It is noticed 3 s later than it was.
+        (
+            lost,
+            32.0,
+            "a member was lost: head1 waited 3000 ms for the token in vain",
+        ),
+    ] {
+        let lines = [
+            ("head1", 20.0, BOTH),
+            ("head2", 20.0, BOTH),
+            ("head1", 30.0, STOP_2),
+            ("head1", at, said),
+            ("head1", 38.0, GRAPH),
+            ("head1", 38.1, STOP_SAN),
+            ("head1", 38.5, STOPPED_SAN),
+            ("head1", 39.0, START_SAN),
+            ("head1", 39.5, STARTED_SAN),
+        ];
+        assert_eq!(one(&made(&lines)).trigger, trigger);
+    }
+}
+
+fn phases(lines: &[(&str, f64, &str)]) -> Vec<String> {
+    let services = one(&made(lines)).services.into_iter();
+    let phases = services.flat_map(|one| one.phases);
+    let named = phases.map(|phase| phase.name);
+    named.filter(|name| name.contains("pacemaker")).collect()
+}
+
+#[test]
+fn nobody_decides_only_where_each_head_has_said_that_it_stopped() {
+    let restart = |meanwhile: &[(&'static str, f64, &'static str)]| {
+        let mut lines = vec![
+            ("head1", 20.0, BOTH),
+            ("head2", 20.0, BOTH),
+            ("head1", 30.0, STOP_SAN),
+            ("head1", 30.5, STOPPED_SAN),
+            ("head2", 31.0, SHUT),
+            ("head1", 32.0, SHUT),
+            ("head1", 42.0, STARTS),
+            ("head2", 43.0, STARTS),
+            ("head1", 45.0, GRAPH),
+            ("head1", 45.1, START_SAN),
+            ("head1", 45.5, STARTED_SAN),
+        ];
+        lines.extend_from_slice(meanwhile);
+        lines.sort_by(|a, b| a.1.total_cmp(&b.1));
+        phases(&lines)
+    };
+    assert_eq!(restart(&[]), ["no pacemaker", "pacemaker start"]);
+    // Another head is there, whose log is not.
+    let third = "[TOTEM ] A new membership (1.d) was formed. Members joined: 3";
+    assert_eq!(restart(&[("head1", 25.0, third)]), [""; 0]);
+    // One that said so goes on.
+    assert_eq!(restart(&[("head2", 35.0, GRAPH)]), [""; 0]);
+    // One that had started has died and starts again: what it waited for is not known.
+    assert_eq!(restart(&[("head1", 44.0, STARTS)]), ["no pacemaker"]);
 }

@@ -13,7 +13,7 @@ use hawser_model::output::incident::{LogKind, ReadLog};
 use super::clocks::{self, Clocks};
 use super::flapping;
 use super::head::Head;
-use super::heard::{heard, numbered};
+use super::heard::{Heard, heard, numbered};
 use super::lines::{self, Line, LogFile};
 use super::said::{Said, said};
 use super::spans::{Span, spans};
@@ -33,6 +33,8 @@ const AFTER_US: i64 = 120_000_000;
 pub(super) struct Heads {
     heads: BTreeMap<HostName, Head>,
     clocks: Clocks,
+    /// All nodes that the logs know of: the heads, and who has a number and no log here.
+    nodes: Vec<HostName>,
     /// All stamps say how far their zone is ahead of UTC.
     zones_known: bool,
     /// What is not known of zones and years, in words.
@@ -73,8 +75,10 @@ impl Heads {
             (host, corosync.map(|line| (line.at, line.text.as_str())))
         });
         let coarse = heads.values().any(Head::coarse);
+        let nodes = nodes(&heads);
         let clocks = clocks::clocks(memberships, coarse);
         Self {
+            nodes,
             heads,
             clocks,
             zones_known,
@@ -308,7 +312,11 @@ impl Heads {
     fn clock(&self, host: &HostName) -> Clock {
         Clock {
             offset_us: self.clocks.offset_us(host),
-            error_us: 0,
+            // Not known is more than any.
+            error_us: match self.heads.len() {
+                ..=1 => 0,
+                _ => self.clocks.error_us().unwrap_or(u64::MAX),
+            },
         }
     }
 
@@ -345,7 +353,7 @@ impl Heads {
                 promises: Promises::default(),
             },
             cluster: ClusterFacts {
-                nodes: self.heads.keys().cloned().collect(),
+                nodes: self.nodes.clone(),
                 pools: service.into_iter().cloned().collect(),
                 ..ClusterFacts::default()
             },
@@ -359,6 +367,37 @@ impl Heads {
             stopped: None,
         }
     }
+}
+
+/// The heads, and the nodes of Corosync's memberships and links that none of them is.
+fn nodes(heads: &BTreeMap<HostName, Head>) -> Vec<HostName> {
+    let lines = |kind: LogKind| {
+        heads
+            .values()
+            .flat_map(move |head| &head.lines[kind as usize])
+    };
+    let names: BTreeMap<u32, HostName> = lines(LogKind::Pacemaker)
+        .filter_map(|line| numbered(line.rest()))
+        .collect();
+    let mut numbers: BTreeSet<u32> = BTreeSet::new();
+    for line in lines(LogKind::Corosync) {
+        match heard(line.rest()) {
+            Some(Heard::Members { joined, left }) => numbers.extend(joined.iter().chain(&left)),
+            Some(Heard::Link { node, .. } | Heard::NoLink(node)) => _ = numbers.insert(node),
+            _ => {}
+        }
+    }
+    let mut nodes: BTreeSet<HostName> = heads.keys().cloned().collect();
+    // Who has no name is another node only where there are more numbers than heads.
+    let more = numbers.len() > nodes.len();
+    for number in numbers {
+        match names.get(&number) {
+            Some(name) => _ = nodes.insert(name.clone()),
+            None if more => _ = nodes.insert(HostName(format!("node {number}"))),
+            None => {}
+        }
+    }
+    nodes.into_iter().collect()
 }
 
 /// `head2.example.com` is `head2`, where one head is called so and no other one begins so.

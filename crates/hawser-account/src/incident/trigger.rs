@@ -1,10 +1,12 @@
 //! What began an incident, and why, as far as the logs say it.
 
 use std::collections::BTreeSet;
+use std::fmt::Write;
 
 use hawser_model::drill::Moment;
 use hawser_model::names::HostName;
 
+use super::heard::is_name;
 use super::said::Said;
 use super::windows::Incident;
 use crate::outage::marks::Mark;
@@ -15,6 +17,9 @@ pub(super) const BEFORE_US: u64 = 10_000_000;
 
 /// A head that stood still tells it when it runs again.
 pub(super) const AFTER_US: u64 = 120_000_000;
+
+/// Heads that are named.
+const NAMED: usize = 4;
 
 /// In words.
 pub(super) struct Trigger {
@@ -43,7 +48,7 @@ pub(super) fn trigger(
     let named = who.map_or("a member".to_owned(), HostName::to_string);
     let first = marks.iter().find_map(|mark| match &mark.mark {
         Mark::TokenLost { token_ms } => Some((
-            mark.at,
+            Moment(mark.at.0.saturating_sub(token_ms.saturating_mul(1000))),
             format!(
                 "{named} was lost: {} waited {token_ms} ms for the token in vain",
                 mark.host
@@ -73,7 +78,7 @@ pub(super) fn trigger(
         )),
         _ => None,
     });
-    let stopped = stopped(&marks, first_deed(incident, &marks));
+    let stopped = stopped(incident, &marks, lost);
     let deed = || {
         let stop = marks.iter().find_map(|mark| match &mark.mark {
             Mark::OperationBegun(operation) if operation.task == "stop" => Some(format!(
@@ -94,20 +99,43 @@ pub(super) fn trigger(
     }
 }
 
-/// The heads whose Pacemaker was told to stop before anything was done, in good order.
-fn stopped(marks: &[&At], first_deed: Moment) -> Option<(Moment, String)> {
+/// The heads whose Pacemaker was told to stop, where that began it: the first service that was stopped ran on one of them, or
+/// nothing but one of them left.
+fn stopped(
+    incident: &Incident,
+    marks: &[&At],
+    lost: Option<&HostName>,
+) -> Option<(Moment, String)> {
+    let deed = first_deed(incident, marks);
     let told = marks.iter().filter_map(|mark| match &mark.mark {
-        Mark::EngineStops(host) if mark.at <= first_deed => Some((mark.at, host)),
+        Mark::EngineStops(host) if mark.at <= deed && is_name(host.as_str()) => {
+            Some((mark.at, host))
+        }
         _ => None,
     });
     let first = told.clone().next()?.0;
-    let hosts: BTreeSet<&str> = told.map(|(_, host)| host.as_str()).collect();
-    let hosts: Vec<&str> = hosts.into_iter().collect();
-    let where_ = hosts.join(" and ");
-    Some((
-        first,
-        format!("Pacemaker was stopped on {where_}, in good order"),
-    ))
+    let hosts: BTreeSet<&HostName> = told.map(|(_, host)| host).collect();
+    let later = marks.iter().filter(|mark| mark.at >= incident.from);
+    let stop = later.clone().find_map(|mark| match &mark.mark {
+        Mark::OperationBegun(operation) if operation.task == "stop" => Some(&operation.host),
+        _ => None,
+    });
+    let fault = |mark: &Mark| matches!(mark, Mark::TokenLost { .. } | Mark::FenceAsked(_));
+    let began = match stop {
+        Some(host) => hosts.contains(host),
+        None => {
+            let mut later = later.map(|mark| &mark.mark);
+            let left = later.clone().any(|mark| *mark == Mark::Left);
+            left && !later.any(fault) && lost.is_none_or(|lost| hosts.contains(lost))
+        }
+    };
+    let more = hosts.len().saturating_sub(NAMED);
+    let named: Vec<&str> = hosts.iter().take(NAMED).map(|host| host.as_str()).collect();
+    let mut named = named.join(" and ");
+    if more > 0 {
+        let _ = write!(named, " and {more} others");
+    }
+    began.then(|| (first, format!("Pacemaker was told to stop on {named}")))
 }
 
 /// The first thing that Pacemaker did: what was changed later did not begin it.

@@ -68,7 +68,7 @@ pub(crate) enum Mark {
     },
     /// That a start failed on a host is forgotten, so that it is tried there again.
     StartForgiven(Forgiven),
-    /// The Pacemaker of a host was told to stop, in good order: the machine is shut down, or somebody stops the service.
+    /// The Pacemaker of a host was told to stop: the machine is shut down, or somebody stops the service.
     EngineStops(HostName),
     /// Pacemaker has stopped, with all its daemons.
     EngineStopped,
@@ -147,10 +147,10 @@ fn controller(text: &str) -> Option<Mark> {
     }
     if let Some(rest) = after(text, "Requesting fencing (") {
         // Since Pacemaker 2.1.6 `targeting node head1`.
-        let (_, target) = rest
+        let (action, target) = rest
             .split_once(") of node ")
             .or_else(|| rest.split_once(") targeting node "))?;
-        return Some(Mark::FenceAsked(word(target)));
+        return cuts_off(action).then(|| Mark::FenceAsked(word(target)));
     }
     if let Some(rest) = after(text, "Initiating ") {
         let (_, rest) = rest.split_once(" operation ")?;
@@ -185,8 +185,14 @@ fn controller(text: &str) -> Option<Mark> {
     None
 }
 
+/// Whether it is this that a fence device is to do to a node: `on` lets one in again that was cut off from its disks.
+fn cuts_off(action: &str) -> bool {
+    ["off", "reboot"].contains(&action)
+}
+
 fn fencer(text: &str) -> Option<Mark> {
     if let Some(rest) = after(text, "Delaying '") {
+        cuts_off(rest.split_once('\'')?.0).then_some(())?;
         let target = word(after(rest, "targeting ")?);
         let time = after(rest, " for ")?;
         return Some(Mark::FenceDelayed {
@@ -195,6 +201,7 @@ fn fencer(text: &str) -> Option<Mark> {
         });
     }
     let rest = after(text, "Operation '")?;
+    cuts_off(rest.split_once('\'')?.0).then_some(())?;
     let target: HostName = word(after(rest, "targeting ")?);
     if let Some(code) = after(rest, " returned ") {
         let ok = number(code)? == 0;
@@ -389,6 +396,14 @@ mod tests {
                 ok: false
             }
         );
+        for unfenced in [
+            "notice: Operation 'on' targeting head1 by head1 for pacemaker-controld.38@head1: OK (complete) | id=f",
+            "notice: Operation 'on' [2467] targeting head1 using shelf returned 0 | call 9 from x",
+            "notice: Delaying 'on' action targeting head1 using shelf for 1s | timeout=60s",
+            "notice: Requesting fencing (on) targeting node head1 | action=1 timeout=60",
+        ] {
+            assert_eq!(pacemaker(unfenced), None, "{unfenced}");
+        }
         let quoted =
             "info: x_start_0[2] error output [ Operation 'off' targeting head1 by a for b: OK ]";
         assert_eq!(pacemaker(quoted), None);

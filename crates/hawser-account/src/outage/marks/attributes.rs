@@ -1,6 +1,7 @@
 //! What the keeper of attributes says: `Setting fail-count-a#start_0[head2]: INFINITY -> (unset)`; from
 //! Pacemaker 3 on `[head2] in instance_attributes: …`.
 
+use super::daemon::says;
 use super::{Forgiven, Mark, after, number};
 
 /// What a line of it marks.
@@ -40,7 +41,8 @@ fn start_forgiven(text: &str) -> Option<Mark> {
 
 /// `Setting shutdown[head1]: (unset) -> 1795840809`: when a node asked to be let go (`do_shutdown_req` of Pacemaker 2).
 fn stops(text: &str) -> Option<Mark> {
-    let (host, rest) = after(text, "Setting shutdown[")?.split_once(']')?;
+    let said = says(text, "pacemaker-attrd")?;
+    let (host, rest) = said.strip_prefix("Setting shutdown[")?.split_once(']')?;
     let (_, now) = rest.split_once(" -> ")?;
     let since = number(now)?;
     (since > 0).then(|| Mark::EngineStops(host.into()))
@@ -112,5 +114,8 @@ mod tests {
         assert_eq!((ii, iii), (stops.clone(), stops));
         assert_eq!(setting(": 1795840809 -> (unset) | from head1"), None);
         assert_eq!(setting(": (unset) -> 0 | from head1"), None);
+        let quoted =
+            "head2 pacemaker-controld[44]: notice: Setting shutdown[head1]: (unset) -> 1795840809";
+        assert_eq!(pacemaker(quoted), None);
     }
 }

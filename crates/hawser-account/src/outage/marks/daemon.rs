@@ -1,18 +1,28 @@
 //! What Pacemaker's first process says, `pacemakerd`, which starts and stops all others.
 
-use super::{Mark, after};
+use super::Mark;
 
 /// What a line of it marks (`main` and `pcmk_shutdown_worker` in daemons/pacemakerd/).
 pub(super) fn said(text: &str) -> Option<Mark> {
-    let said = after(text, "pacemakerd")?;
-    if said.contains("notice: Shutdown complete") {
+    let said = says(text, "pacemakerd")?;
+    if said.starts_with("Shutdown complete") {
         return Some(Mark::EngineStopped);
     }
     // Its daemons say `Starting Pacemaker fencer`.
-    let version = after(said, "notice: Starting Pacemaker ")?;
+    let version = said.strip_prefix("Starting Pacemaker ")?;
     version
         .starts_with(|first: char| first.is_ascii_digit())
         .then_some(Mark::EngineStarts)
+}
+
+/// The notice that this program of a head says: in a line of any other these words are somebody else's.
+pub(super) fn says<'a>(text: &'a str, program: &str) -> Option<&'a str> {
+    let (_host, rest) = text.trim_start().split_once(' ')?;
+    let rest = rest.strip_prefix(program)?;
+    if !rest.starts_with([' ', '[']) {
+        return None;
+    }
+    Some(rest.split_once("notice: ")?.1)
 }
 
 #[cfg(test)]
@@ -32,6 +42,8 @@ mod tests {
         for other in [
             "head1 pacemaker-fenced    [3808] (main) \tnotice: Starting Pacemaker fencer",
             "head1 pacemakerd          [34] (pcmk_shutdown_worker) \tnotice: Shutting down Pacemaker",
+            "head1 pacemaker-controld[40]:  notice: Result of monitor operation for x on head1: error (asked pacemakerd: notice: Shutdown complete)",
+            "head1 pacemaker-controld[40]:  notice: x (pacemakerd notice: Starting Pacemaker 2)",
         ] {
             assert_eq!(pacemaker(other), None, "{other}");
         }

@@ -178,7 +178,9 @@ fn decider<'a>(facts: &Facts<'a>) -> Option<&'a At> {
         )
     };
     let marks = || facts.marks.iter().filter(inside);
-    marks().find(orders).or_else(|| marks().next())
+    let corosync = |mark: &&At| mark.mark.is_corosyncs();
+    let orders = marks().find(orders);
+    orders.or_else(|| marks().find(corosync).or_else(|| marks().next()))
 }
 
 /// A planned switchover is due when it is ordered: nothing has to be noticed.

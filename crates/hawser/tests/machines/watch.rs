@@ -122,7 +122,7 @@ fn systemd_runs_a_watch_on_each_head_that_restarts_alone_and_goes_with_the_field
     let woken = "stat -c %Y /run/hawser-watch/woken";
     let before = lab.sh("head1", woken);
     ok(&lab, "move", &["vmpool02", "head1"]);
-    assert!(eventually(SLOW, || lab.sh("head1", woken) > before));
+    assert!(eventually(SLOW, || lab.sh("head1", woken) != before));
 
     // What somebody changed is told, and put right.
     lab.sh("head2", "systemctl disable --now hawser-watch");
@@ -152,40 +152,44 @@ fn systemd_runs_a_watch_on_each_head_that_restarts_alone_and_goes_with_the_field
 /// The unit may ask who keeps the clock, and a clock that somebody sets is said and stops nothing.
 #[track_caller]
 fn a_clock_that_is_set_is_told(lab: &Lab) {
-    let kept = metric(lab, "head1", "hawser_clock_synchronised");
+    // Nothing is served before its first reading.
+    let kept = || metric(lab, "head1", "hawser_clock_synchronised");
     assert!(
-        matches!(kept, Some(0.0 | 1.0)),
-        "the unit may not ask the kernel: {kept:?}"
+        eventually(SLOW, || matches!(kept(), Some(0.0 | 1.0))),
+        "the unit may not ask the kernel: {:?}",
+        kept()
     );
-    let steps = || metric(lab, "head1", "hawser_watch_clock_steps_total");
     let watch = || lab.sh("head1", "systemctl show -P MainPID hawser-watch");
     let engines = || [engine(lab, "head1"), engine(lab, "head2")];
     let before = (watch(), engines());
-    assert!(eventually(SLOW, || steps() == Some(0.0)), "{:?}", steps());
+    // What is less is a machine that got no processor for a while.
+    let told = || {
+        let said = lab.sh("head1", "journalctl -u hawser-watch -o cat");
+        let steps = said.lines().filter_map(|line| {
+            let (_, step) = line.split_once("the clock was stepped by ")?;
+            step.split_once(" s:")?.0.parse().ok()
+        });
+        steps
+            .filter(|by: &f64| by.abs() > 1000.0)
+            .collect::<Vec<_>>()
+    };
     // Ahead and back: what is kept before it is neither lost nor taken for newer.
-    for (times, by) in [(1.0, "+1 hour"), (2.0, "-1 hour")] {
+    for (times, by) in [(1, "+1 hour"), (2, "-1 hour")] {
         lab.sh("head1", &format!("date -s '{by}' >/dev/null"));
-        assert!(eventually(SLOW, || steps() == Some(times)), "{:?}", steps());
+        assert!(eventually(SLOW, || told().len() == times), "{:?}", told());
     }
     assert_eq!((watch(), engines()), before);
-    let said = lab.sh("head1", "journalctl -u hawser-watch -o cat");
-    let told = said.lines().filter_map(|line| {
-        let (by, _) = line
-            .split_once("the clock was stepped by ")?
-            .1
-            .split_once(" s:")?;
-        by.parse().ok()
-    });
-    let told: Vec<f64> = told.collect();
-    // To some seconds: a machine that gets no processor sets its clock late.
+    let told = told();
     assert!(
         matches!(told[..], [on, back] if (on - 3600.0).abs() < 10.0 && (back + 3600.0).abs() < 10.0),
         "{told:?}"
     );
-    let readings = || metric(lab, "head1", "hawser_watch_readings_kept_total").expect("a count");
+    let steps = metric(lab, "head1", "hawser_watch_clock_steps_total");
+    assert!(steps.is_some_and(|steps| steps >= 2.0), "{steps:?}");
+    let readings = || metric(lab, "head1", "hawser_watch_readings_kept_total");
     let kept = readings();
     assert!(
-        eventually(SLOW, || readings() > kept),
+        kept.is_some() && eventually(SLOW, || readings() > kept),
         "it keeps no more readings"
     );
 }

@@ -36,12 +36,13 @@ demo: build ## the main job: a lab, a planted fault, the account, the cause
 	@packaging/setup lab
 	@target/release/hawser demo
 
-# The tests' own build makes the client: its dependencies are not built a third time for it.
-test: hawser ## unit tests, golden cases, and the lab tests against the release binary
-	@packaging/setup lab
-	@HAWSER_BIN=$(CURDIR)/target/release/hawser packaging/run-tests
+# With the binary of the tests' own build: another one would take as long again as the labs.
+test: ## unit tests, golden cases, and the lab tests
+	@packaging/setup build lab
+	@packaging/run-tests
 
-test-all: hawser ## the same, and the lab tests that are left out of every change
+# The tests' own build makes the client: its dependencies are not built a third time for it.
+test-all: hawser ## the same against the release binary, and the lab tests that are left out of every change
 	@packaging/setup lab
 	@HAWSER_BIN=$(CURDIR)/target/release/hawser packaging/run-tests --all
 

@@ -45,7 +45,7 @@ mod tests {
             "head1 pacemaker-controld[40]:  notice: Result of monitor operation for x on head1: error (asked pacemakerd: notice: Shutdown complete)",
             "head1 pacemaker-controld[40]:  notice: x (pacemakerd notice: Starting Pacemaker 2)",
         ] {
-            assert_eq!(pacemaker(other), None, "{other}");
+            assert_eq!(said(other), None, "{other}");
         }
     }
 }

@@ -48,9 +48,13 @@ pub(super) fn said(text: &str) -> Option<Said> {
             return Some(Said::NodeLost(node.into()));
         }
         if let Some(rest) = after(text, " aborted by ") {
-            let (_, change) = rest.split_once(" doing ")?;
-            let (change, _) = change.split_once(": Configuration change")?;
-            let change = change.split_once(' ').map_or(change, |(_, what)| what);
+            let (change, _) = rest.split_once(": Configuration change")?;
+            let change = match change.split_once(" doing ") {
+                // `nodes-1-standby doing modify standby=on`.
+                Some((_, change)) => change.split_once(' ').map_or(change, |(_, what)| what),
+                // `primitive.vmpool01 'create'`, `deletion of rsc_order[@id='a']`.
+                None => change,
+            };
             return Some(Said::Changed(change.to_owned()));
         }
     }
@@ -78,6 +82,20 @@ mod tests {
             ),
             Some(Said::Changed("standby=on".to_owned()))
         );
+        for (change, what) in [
+            ("primitive.vmpool01 'create'", "primitive.vmpool01 'create'"),
+            (
+                "deletion of rsc_order[@id='a']",
+                "deletion of rsc_order[@id='a']",
+            ),
+        ] {
+            let line = format!(
+                "head2 pacemaker-controld  [44] (abort_transition_graph) \tinfo: Transition 4 aborted by {change}: Configuration change | cib=0.11.0"
+            );
+            assert_eq!(said(&line), Some(Said::Changed(what.to_owned())));
+        }
+        let transient = "head2 pacemaker-controld  [44] (abort_transition_graph) \tinfo: Transition 4 aborted by status-2-x doing create x=1: Transient attribute change | cib=0.9.89";
+        assert_eq!(said(transient), None);
         assert_eq!(
             said(
                 "head2 pacemaker-controld  [40] (update_peer_state_iter) \tnotice: Node head1 state is now lost | nodeid=1"

@@ -4,48 +4,53 @@
 use super::daemon::says;
 use super::{Forgiven, Mark, after, number};
 
-/// What a line of it marks.
-pub(super) fn said(text: &str) -> Option<Mark> {
-    port_lost(text)
-        .or_else(|| start_forgiven(text))
-        .or_else(|| stops(text))
+/// An attribute of a node that gets a value.
+struct Setting<'a> {
+    name: &'a str,
+    host: &'a str,
+    now: &'a str,
+    /// `from head1 with 3s write delay`. Syslog has not what stands behind ` | `.
+    how: &'a str,
 }
 
-/// `Setting hawser-san01[head1]: 10000 -> 0 | from head1 with 3s write delay`: what the watch of a port to `san01`
-/// tells (`hawser-cluster`, `cib/ports.rs`).
-fn port_lost(text: &str) -> Option<Mark> {
-    let (_, rest) = after(text, "Setting hawser-")?.split_once('[')?;
+fn setting(text: &str) -> Option<Setting<'_>> {
+    let said = says(text, "pacemaker-attrd")?.strip_prefix("Setting ")?;
+    let (name, rest) = said.split_once('[')?;
     let (host, rest) = rest.split_once(']')?;
     let (_, now) = rest.split_once(" -> ")?;
-    // Syslog has not what stands behind ` | `: how long it is held back is not known then, and no part of the account.
-    let (now, held) = now.split_once(" | ").unwrap_or((now.trim_end(), ""));
-    let held = after(held, " with ").filter(|held| held.contains("write delay"));
-    // `no write delay`, `3s write delay`.
-    let seconds = held.and_then(number).unwrap_or(0);
-    (now == "0").then(|| Mark::PortLost {
-        host: host.into(),
-        dampening_ms: seconds * 1000,
+    let (now, how) = now.split_once(" | ").unwrap_or((now.trim_end(), ""));
+    Some(Setting {
+        name,
+        host,
+        now,
+        how,
     })
 }
 
-fn start_forgiven(text: &str) -> Option<Mark> {
-    let (resource, rest) = after(text, "Setting fail-count-")?.split_once("#start_0[")?;
-    let (host, rest) = rest.split_once(']')?;
-    let forgiven = Forgiven {
-        resource: resource.to_owned(),
-        host: host.into(),
-    };
-    rest.contains("-> (unset)")
-        .then_some(Mark::StartForgiven(forgiven))
-}
-
-/// `Setting shutdown[head1]: (unset) -> 1795840809`: when a node asked to be let go (`do_shutdown_req` of Pacemaker 2).
-fn stops(text: &str) -> Option<Mark> {
-    let said = says(text, "pacemaker-attrd")?;
-    let (host, rest) = said.strip_prefix("Setting shutdown[")?.split_once(']')?;
-    let (_, now) = rest.split_once(" -> ")?;
-    let since = number(now)?;
-    (since > 0).then(|| Mark::EngineStops(host.into()))
+/// What a line of it marks.
+pub(super) fn said(text: &str) -> Option<Mark> {
+    let set = setting(text)?;
+    // When a node asked to be let go (`do_shutdown_req` of Pacemaker 2): `(unset) -> 1795840809`.
+    if set.name == "shutdown" {
+        return (number(set.now)? > 0).then(|| Mark::EngineStops(set.host.into()));
+    }
+    if let Some(failures) = set.name.strip_prefix("fail-count-") {
+        let resource = failures.strip_suffix("#start_0")?;
+        let forgiven = Forgiven {
+            resource: resource.to_owned(),
+            host: set.host.into(),
+        };
+        return (set.now == "(unset)").then_some(Mark::StartForgiven(forgiven));
+    }
+    // What the watch of a port to a SAN tells (`hawser-cluster`, `cib/ports.rs`): `10000 -> 0 | from head1 with 3s write delay`.
+    set.name.strip_prefix("hawser-")?;
+    let held = after(set.how, " with ").filter(|held| held.contains("write delay"));
+    // `no write delay`, `3s write delay`; how long it is held back is no part of the account where that is not known.
+    let seconds = held.and_then(number).unwrap_or(0);
+    (set.now == "0").then(|| Mark::PortLost {
+        host: set.host.into(),
+        dampening_ms: seconds * 1000,
+    })
 }
 
 #[cfg(test)]
@@ -58,7 +63,7 @@ mod tests {
         let said = |text: &str| pacemaker(text).unwrap_or_else(|| panic!("{text}"));
         assert_eq!(
             said(
-                "notice: Setting fail-count-a-exports#start_0[head2]: INFINITY -> (unset) | from head2 with no write delay"
+                "head2 pacemaker-attrd     [39] (update_attr_on_host) \tnotice: Setting fail-count-a-exports#start_0[head2]: INFINITY -> (unset) | from head2 with no write delay"
             ),
             Mark::StartForgiven(Forgiven {
                 resource: "a-exports".to_owned(),
@@ -67,7 +72,7 @@ mod tests {
         );
         assert_eq!(
             pacemaker(
-                "notice: Setting fail-count-a-exports#start_0[head2]: (unset) -> INFINITY | from head2"
+                "head2 pacemaker-attrd     [39] (update_attr_on_host) \tnotice: Setting fail-count-a-exports#start_0[head2]: (unset) -> INFINITY | from head2"
             ),
             None
         );

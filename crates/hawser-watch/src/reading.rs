@@ -8,18 +8,13 @@ use hawser_cluster::numbering::Numbering;
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
 use hawser_model::output::watch::{
-    Alarm, ExportReading, HeadReading, LinkReading, LinkState, PoolReading, WatchReading,
+    ExportReading, HeadReading, LinkReading, LinkState, PoolReading, WatchReading,
 };
 
 use crate::ask::Facts;
 
-/// What the heads said, and these alarms. `names` are the heads that there should be.
-pub fn reading(
-    file: Option<&ClusterFile>,
-    names: &[HostName],
-    facts: &Facts,
-    alarms: Vec<Alarm>,
-) -> WatchReading {
+/// What the heads said, without alarms. `names` are the heads that there should be.
+pub fn reading(file: Option<&ClusterFile>, names: &[HostName], facts: &Facts) -> WatchReading {
     let head = |name: &HostName| {
         let view = facts.status.views.get(name);
         HeadReading {
@@ -33,13 +28,12 @@ pub fn reading(
             alarms: Vec::new(),
         }
     };
-    let reading = WatchReading {
+    WatchReading {
         cluster: file.map_or(String::new(), |file| file.cluster.name.to_string()),
         read_at: facts.read_at,
         heads: names.iter().map(head).collect(),
         alarms: Vec::new(),
-    };
-    reading.with(alarms)
+    }
 }
 
 fn quorate(view: &HeadView) -> Option<bool> {
@@ -130,6 +124,7 @@ fn exports(view: &HeadView) -> Vec<ExportReading> {
 #[cfg(test)]
 mod tests {
     use hawser_model::finding::{Place, Severity};
+    use hawser_model::output::watch::Alarm;
     use hawser_model::topology::{Link, Topology};
 
     use super::*;
@@ -168,7 +163,7 @@ mod tests {
         ];
         let alarms = grouped(all, &topology);
         let names = ["head1", "head2", "head3"].map(HostName::from);
-        let reading = reading(None, &names, &Facts::default(), alarms);
+        let reading = reading(None, &names, &Facts::default()).with(alarms);
         let codes = |alarms: &[Alarm]| -> Vec<String> {
             alarms.iter().map(|alarm| alarm.code.clone()).collect()
         };

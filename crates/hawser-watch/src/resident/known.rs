@@ -83,7 +83,7 @@ impl Resident {
     /// The same without alarms.
     pub(super) fn reading_of(&self, facts: &Facts) -> WatchReading {
         let names = [self.own.clone()];
-        reading(Some(&self.file), &names, facts, Vec::new())
+        reading(Some(&self.file), &names, facts)
     }
 
     /// What is shown of this head.

@@ -61,7 +61,7 @@ impl Whole {
             .iter()
             .map(|n| n.name.get().clone())
             .collect();
-        let mut reading = reading(self.file(), &names, &self.facts(), self.alarms());
+        let mut reading = reading(self.file(), &names, &self.facts()).with(self.alarms());
         let nobody = StatusFacts::default();
         let looked = self.view.as_ref().map_or(&nobody, |view| &view.facts);
         let mut heads = BTreeMap::new();

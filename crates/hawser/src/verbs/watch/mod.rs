@@ -140,7 +140,7 @@ fn once(cluster: &Cluster) -> miette::Result<WatchReading> {
         .collect();
     let names: Vec<HostName> = cluster.nodes.iter().map(|(name, _)| name.clone()).collect();
     let alarms = group::grouped(alarms, &topology);
-    Ok(reading(file, &names, &facts, alarms))
+    Ok(reading(file, &names, &facts).with(alarms))
 }
 
 /// Stays: on the head that this machine is, or where it reaches all of them.

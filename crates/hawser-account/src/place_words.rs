@@ -2,6 +2,18 @@
 
 use hawser_model::finding::Place;
 
+/// `head1`, `head1 and head2`, `head1, head2 and head3`.
+pub(crate) fn listed<S: AsRef<str>>(names: &[S]) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match names.as_slice() {
+        [all @ .., one, last] => {
+            let all: String = all.iter().map(|name| format!("{name}, ")).collect();
+            format!("{all}{one} and {last}")
+        }
+        few => few.concat(),
+    }
+}
+
 /// The peer of a place, by its name if there is one.
 pub(crate) fn peer(at: &Place) -> &str {
     at.peer.as_ref().map_or("its peers", |host| host.as_str())

@@ -15,6 +15,7 @@ use super::flapping;
 use super::head::Head;
 use super::heard::{Heard, heard, numbered};
 use super::lines::{self, Line, LogFile};
+use super::links::Names;
 use super::said::{Said, said};
 use super::spans::{Span, spans};
 use super::windows::{Incident, Window};
@@ -43,7 +44,7 @@ pub(super) struct Heads {
 }
 
 impl Heads {
-    pub(super) fn new(files: &[LogFile], recorded: u64) -> Self {
+    pub(super) fn new(files: &[LogFile], names: &Names, recorded: u64) -> Self {
         let mut heads: BTreeMap<HostName, Head> = BTreeMap::new();
         let read = files.iter().map(|file| (file, lines::read(file, recorded)));
         let mut read: Vec<_> = read.collect();
@@ -75,16 +76,36 @@ impl Heads {
             (host, corosync.map(|line| (line.at, line.text.as_str())))
         });
         let coarse = heads.values().any(Head::coarse);
-        let nodes = nodes(&heads);
         let clocks = clocks::clocks(memberships, coarse);
-        Self {
-            nodes,
+        let mut all = Self {
             heads,
             clocks,
+            nodes: Vec::new(),
             zones_known,
             gaps,
             recorded,
+        };
+        all.nodes = all.known(names);
+        all
+    }
+
+    /// The heads, who has a name, and the nodes of Corosync's memberships and links that none of these is.
+    fn known(&self, names: &Names) -> Vec<HostName> {
+        let named = self.numbers(names);
+        let corosync = self
+            .heads
+            .values()
+            .flat_map(|head| &head.lines[LogKind::Corosync as usize]);
+        let heard = corosync.filter_map(|line| heard(line.rest()));
+        let numbers: BTreeSet<u32> = heard.flat_map(Heard::nodes).collect();
+        let mut nodes: BTreeSet<HostName> =
+            self.heads.keys().chain(named.values()).cloned().collect();
+        // Who has no name is another node only where there are more numbers than nodes.
+        if numbers.len() > nodes.len() {
+            let unnamed = numbers.iter().filter(|number| !named.contains_key(number));
+            nodes.extend(unnamed.map(|number| HostName(format!("node {number}"))));
         }
+        nodes.into_iter().collect()
     }
 
     /// What was read, of each head.
@@ -367,37 +388,6 @@ impl Heads {
             stopped: None,
         }
     }
-}
-
-/// The heads, and the nodes of Corosync's memberships and links that none of them is.
-fn nodes(heads: &BTreeMap<HostName, Head>) -> Vec<HostName> {
-    let lines = |kind: LogKind| {
-        heads
-            .values()
-            .flat_map(move |head| &head.lines[kind as usize])
-    };
-    let names: BTreeMap<u32, HostName> = lines(LogKind::Pacemaker)
-        .filter_map(|line| numbered(line.rest()))
-        .collect();
-    let mut numbers: BTreeSet<u32> = BTreeSet::new();
-    for line in lines(LogKind::Corosync) {
-        match heard(line.rest()) {
-            Some(Heard::Members { joined, left }) => numbers.extend(joined.iter().chain(&left)),
-            Some(Heard::Link { node, .. } | Heard::NoLink(node)) => _ = numbers.insert(node),
-            _ => {}
-        }
-    }
-    let mut nodes: BTreeSet<HostName> = heads.keys().cloned().collect();
-    // Who has no name is another node only where there are more numbers than heads.
-    let more = numbers.len() > nodes.len();
-    for number in numbers {
-        match names.get(&number) {
-            Some(name) => _ = nodes.insert(name.clone()),
-            None if more => _ = nodes.insert(HostName(format!("node {number}"))),
-            None => {}
-        }
-    }
-    nodes.into_iter().collect()
 }
 
 /// `head2.example.com` is `head2`, where one head is called so and no other one begins so.

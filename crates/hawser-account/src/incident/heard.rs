@@ -36,6 +36,17 @@ pub(super) enum Heard {
     Ending,
 }
 
+impl Heard {
+    /// The numbers of the nodes that it is about.
+    pub(super) fn nodes(self) -> Vec<u32> {
+        match self {
+            Self::Link { node, .. } | Self::NoLink(node) => vec![node],
+            Self::Members { joined, left } => [joined, left].concat(),
+            Self::Silence(_) | Self::Started | Self::Ending => Vec::new(),
+        }
+    }
+}
+
 /// What a line of corosync.log says of this; its stamp is already cut off.
 pub(super) fn heard(text: &str) -> Option<Heard> {
     if let Some(rest) = after(text, "[KNET") {

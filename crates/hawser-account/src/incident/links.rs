@@ -238,7 +238,7 @@ pub(super) fn trigger(outages: &[LinkOutage]) -> String {
 
 impl Heads {
     /// Whose each number is: as somebody has said, or as all logs say that say something of it.
-    fn numbers(&self, names: &Names) -> BTreeMap<u32, HostName> {
+    pub(super) fn numbers(&self, names: &Names) -> BTreeMap<u32, HostName> {
         let mut found: BTreeMap<u32, Option<HostName>> = BTreeMap::new();
         for (number, name) in self.numbered() {
             found

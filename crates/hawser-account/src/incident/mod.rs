@@ -79,7 +79,7 @@ struct Told {
 
 impl Told {
     fn by(files: &[LogFile], services: &[PoolFacts], names: &Names, recorded: u64) -> Self {
-        let heads = Heads::new(files, recorded);
+        let heads = Heads::new(files, names, recorded);
         let marks = heads.marks();
         let mut services = match services {
             [] => services::named(&heads, &marks),

@@ -1,16 +1,16 @@
 //! What began an incident, and why, as far as the logs say it.
 
 use std::collections::BTreeSet;
-use std::fmt::Write;
 
 use hawser_model::drill::Moment;
 use hawser_model::names::HostName;
 
 use super::heard::is_name;
 use super::said::Said;
-use super::windows::Incident;
+use super::windows::{Incident, before};
 use crate::outage::marks::Mark;
 use crate::outage::timeline::At;
+use crate::place_words::listed;
 
 /// Before the beginning of an incident: an order is written before the first stop, a pause is told after it.
 pub(super) const BEFORE_US: u64 = 10_000_000;
@@ -48,7 +48,7 @@ pub(super) fn trigger(
     let named = who.map_or("a member".to_owned(), HostName::to_string);
     let first = marks.iter().find_map(|mark| match &mark.mark {
         Mark::TokenLost { token_ms } => Some((
-            Moment(mark.at.0.saturating_sub(token_ms.saturating_mul(1000))),
+            before(mark.at, *token_ms),
             format!(
                 "{named} was lost: {} waited {token_ms} ms for the token in vain",
                 mark.host
@@ -129,12 +129,15 @@ fn stopped(
             left && !later.any(fault) && lost.is_none_or(|lost| hosts.contains(lost))
         }
     };
-    let more = hosts.len().saturating_sub(NAMED);
-    let named: Vec<&str> = hosts.iter().take(NAMED).map(|host| host.as_str()).collect();
-    let mut named = named.join(" and ");
-    if more > 0 {
-        let _ = write!(named, " and {more} others");
+    let mut named: Vec<String> = hosts
+        .iter()
+        .take(NAMED)
+        .map(|host| host.to_string())
+        .collect();
+    if let Some(more @ 1..) = hosts.len().checked_sub(NAMED) {
+        named.push(format!("{more} others"));
     }
+    let named = listed(&named);
     began.then(|| (first, format!("Pacemaker was told to stop on {named}")))
 }
 

@@ -194,6 +194,7 @@ fn windows(service: &PoolFacts, marks: &[At]) -> Vec<Window> {
     windows
 }
 
-fn before(at: Moment, ms: u64) -> Moment {
+/// When it was so many milliseconds earlier.
+pub(super) fn before(at: Moment, ms: u64) -> Moment {
     Moment(at.0.saturating_sub(ms * 1000))
 }

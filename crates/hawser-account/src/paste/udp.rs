@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use hawser_model::output::paste::Pasted;
 
 use super::{BOTH_ENDS, SINCE, number, shown, start};
+use crate::place_words::listed;
 
 /// The words of `netstat` (net-tools, `statistics.c`) for the kernel's names.
 const WORDS: [(&str, &str); 6] = [
@@ -128,9 +129,10 @@ fn errors(errors: u64, get: &impl Fn(&str) -> Option<u64>, said: &mut Pasted) {
         Some(0) => {}
         Some(rest) => {
             let absent: Vec<&str> = PARTS.into_iter().filter(|name| get(name).is_none()).collect();
+            let is = if absent.len() == 1 { "is" } else { "are" };
             let absent = match absent.is_empty() {
                 true => String::new(),
-                false => format!(" {} not printed here and may be among them.", listed(&absent)),
+                false => format!(" {} {is} not printed here and may be among them.", listed(&absent)),
             };
             said.open.push(format!(
                 "Why {} of them were refused: no reason is counted.{absent} The kernel counts so also what a socket's own \
@@ -145,14 +147,6 @@ fn errors(errors: u64, get: &impl Fn(&str) -> Option<u64>, said: &mut Pasted) {
              net.core.rmem_max is an experiment, not a conclusion (`hawser tune` makes it, measures it and takes it back)."
                 .into(),
         );
-    }
-}
-
-fn listed(names: &[&str]) -> String {
-    match names {
-        [one] => format!("{one} is"),
-        [all @ .., last] => format!("{} and {last} are", all.join(", ")),
-        [] => String::new(),
     }
 }
 

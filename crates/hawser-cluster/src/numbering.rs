@@ -3,8 +3,9 @@
 //! be a new node to Pacemaker, with the old one left unclean.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
-use hawser_model::cluster_file::{ClusterFile, Role};
+use hawser_model::cluster_file::{ClusterFile, NodeEntry, Role};
 use hawser_model::names::{HostName, LinkName};
 
 use crate::corosync::Conf;
@@ -22,11 +23,11 @@ impl Numbering {
     /// Numbers for a file: what the file says, else what the live corosync.conf has, else the
     /// lowest free one in the file's order.
     pub fn of(file: &ClusterFile, live: Option<&Conf>) -> Self {
-        let live_nodes = live.map(live_nodes).unwrap_or_default();
+        let live = live.map(LiveNodes::of_conf).unwrap_or_default();
         let mut nodes = BTreeMap::new();
         for node in &file.nodes {
             let given = node.id.as_ref().map(|id| **id);
-            let known = || live_nodes.get(node.name.as_str()).map(|known| known.id);
+            let known = || live.of(node).map(|known| known.id);
             if let Some(id) = given.or_else(known) {
                 nodes.insert(node.name.get().clone(), id);
             }
@@ -37,20 +38,33 @@ impl Numbering {
                 nodes.insert(node.name.get().clone(), free.unwrap_or(u32::MAX));
             }
         }
-        let links = links(file, &live_nodes);
+        let links = links(file, &live);
         Self { nodes, links }
     }
 
     /// The numbers that a running cluster has given to the file's nodes and links. What the two do not have in common has none,
     /// and neither has a link that several numbers, or a number that several links may be.
     pub fn running(file: &ClusterFile, live: &Conf) -> Self {
-        let live_nodes = live_nodes(live);
+        Self::given(file, &LiveNodes::of_conf(live))
+    }
+
+    /// The same by what a Corosync itself says of its nodes (`nodelist.node.` and `runtime.members.` of cmap_keys(7)). Of one that
+    /// says nothing of them, the numbers are taken to be those that the file gives.
+    pub fn said(file: &ClusterFile, map: &BTreeMap<String, String>) -> Self {
+        let live = LiveNodes::of_map(map);
+        match live.0.is_empty() {
+            true => Self::of(file, None),
+            false => Self::given(file, &live),
+        }
+    }
+
+    fn given(file: &ClusterFile, live: &LiveNodes) -> Self {
         let nodes = file.nodes.iter().filter_map(|node| {
-            let known = live_nodes.get(node.name.as_str())?;
+            let known = live.of(node)?;
             Some((node.name.get().clone(), known.id))
         });
         let links = file.links_with(Role::Heartbeat).filter_map(|link| {
-            let numbers: BTreeSet<u8> = rings(file, link.name.as_str(), &live_nodes).collect();
+            let numbers: BTreeSet<u8> = rings(file, link.name.as_str(), live).collect();
             let mut numbers = numbers.into_iter();
             match (numbers.next(), numbers.next()) {
                 (Some(only), None) => Some((link.name.get().clone(), only)),
@@ -80,18 +94,17 @@ fn alone<K: Ord, N: Ord + Copy>(numbers: BTreeMap<K, N>) -> BTreeMap<K, N> {
 fn rings<'a>(
     file: &'a ClusterFile,
     link: &'a str,
-    live: &'a BTreeMap<String, LiveNode>,
+    live: &'a LiveNodes,
 ) -> impl Iterator<Item = u8> + 'a {
     file.nodes.iter().filter_map(move |node| {
         let address = node.address_on(link)?.to_string();
-        let rings = &live.get(node.name.as_str())?.rings;
-        let mut known = rings.iter().filter(|(_, known)| **known == address);
-        known.next().map(|(number, _)| *number)
+        let mut known = live.of(node)?.rings.iter();
+        known.find_map(|(number, known)| (*known == address).then_some(*number))
     })
 }
 
 /// Links are known again by the addresses that nodes have on them.
-fn links(file: &ClusterFile, live: &BTreeMap<String, LiveNode>) -> BTreeMap<LinkName, u8> {
+fn links(file: &ClusterFile, live: &LiveNodes) -> BTreeMap<LinkName, u8> {
     let heartbeat: Vec<_> = file.links_with(Role::Heartbeat).collect();
     let mut numbers = BTreeMap::new();
     for link in &heartbeat {
@@ -110,28 +123,86 @@ fn links(file: &ClusterFile, live: &BTreeMap<String, LiveNode>) -> BTreeMap<Link
     numbers
 }
 
+/// A node of a running cluster.
 struct LiveNode {
+    /// Absent: it is known by its addresses alone.
+    name: Option<String>,
     id: u32,
     rings: BTreeMap<u8, String>,
 }
 
-fn live_nodes(conf: &Conf) -> BTreeMap<String, LiveNode> {
-    let mut nodes = BTreeMap::new();
-    for node in conf
-        .sections("nodelist")
-        .flat_map(|list| list.sections("node"))
-    {
+impl LiveNode {
+    /// By what the list of nodes has of it.
+    fn of<'a>(value: impl Fn(&str) -> Option<&'a str>) -> Option<Self> {
         let rings = (0..=7).filter_map(|n| {
-            let address = node.value(&format!("ring{n}_addr"))?;
+            let address = value(&format!("ring{n}_addr"))?;
             Some((n, address.to_owned()))
         });
-        let id = node.value("nodeid").and_then(|id| id.parse().ok());
-        if let (Some(name), Some(id)) = (node.value("name"), id) {
-            let rings = rings.collect();
-            nodes.insert(name.to_owned(), LiveNode { id, rings });
-        }
+        Some(Self {
+            name: value("name").map(str::to_owned),
+            id: value("nodeid")?.parse().ok()?,
+            rings: rings.collect(),
+        })
     }
-    nodes
+}
+
+#[derive(Default)]
+struct LiveNodes(Vec<LiveNode>);
+
+impl LiveNodes {
+    fn of_conf(conf: &Conf) -> Self {
+        let lists = conf.sections("nodelist");
+        let nodes = lists.flat_map(|list| list.sections("node"));
+        Self(
+            nodes
+                .filter_map(|node| LiveNode::of(|key| node.value(key)))
+                .collect(),
+        )
+    }
+
+    fn of_map(map: &BTreeMap<String, String>) -> Self {
+        let mut nodes: BTreeMap<&str, BTreeMap<&str, &str>> = BTreeMap::new();
+        for (key, value) in map {
+            let of_node = key.strip_prefix("nodelist.node.");
+            if let Some((position, key)) = of_node.and_then(|rest| rest.split_once('.')) {
+                nodes.entry(position).or_default().insert(key, value);
+            }
+        }
+        let nodes = nodes.values();
+        let nodes = nodes.filter_map(|node| LiveNode::of(|key| node.get(key).copied()));
+        let resolved = nodes.map(|mut node| {
+            let member = map.get(&format!("runtime.members.{}.ip", node.id));
+            let member = member.map(String::as_str).unwrap_or_default();
+            for (number, address) in &mut node.rings {
+                // Corosync looks a name up when it starts.
+                if address.parse::<IpAddr>().is_err() {
+                    if let Some(found) = member_address(member, *number) {
+                        found.clone_into(address);
+                    }
+                }
+            }
+            node
+        });
+        Self(resolved.collect())
+    }
+
+    /// The node of the file.
+    fn of(&self, node: &NodeEntry) -> Option<&LiveNode> {
+        let named = |live: &&LiveNode| live.name.as_deref() == Some(node.name.as_str());
+        let addresses: BTreeSet<String> =
+            node.addresses.values().map(|it| it.to_string()).collect();
+        let has_one_of = |live: &&LiveNode| {
+            live.name.is_none() && live.rings.values().any(|ring| addresses.contains(ring))
+        };
+        let mut all = self.0.iter();
+        all.find(named).or_else(|| self.0.iter().find(has_one_of))
+    }
+}
+
+/// The address of a ring in `r(0) ip(10.0.0.1) r(1) ip(10.0.1.1)`.
+fn member_address(member: &str, ring: u8) -> Option<&str> {
+    let (_, rest) = member.split_once(&format!("r({ring}) ip("))?;
+    Some(rest.split_once(')')?.0)
 }
 
 #[cfg(test)]
@@ -190,5 +261,45 @@ mod tests {
         let numbers = Numbering::running(&before, &Conf::parse(swapped).unwrap());
         assert_eq!(numbers.links, BTreeMap::new());
         assert_eq!(numbers.nodes.len(), 2);
+    }
+
+    fn map(text: &str) -> BTreeMap<String, String> {
+        let entries = hawser_model::cmap::entries(text);
+        entries.map(|(k, v)| (k.to_owned(), v.to_owned())).collect()
+    }
+
+    #[test]
+    fn what_a_corosync_says_of_its_nodes_numbers_them_and_not_the_order_of_the_file() {
+        // Corosync 3.1.7. The file names both the other way round, and a link and a node that do not run yet.
+        let file = file(
+            &[("c", 3), ("b", 2), ("a", 1)],
+            &[("r9", 9), ("r1", 2), ("r0", 1)],
+        );
+        let said = "nodelist.node.0.name (str) = a\nnodelist.node.0.nodeid (u32) = 1\n\
+                    nodelist.node.0.ring0_addr (str) = 10.0.1.1\nnodelist.node.0.ring1_addr (str) = 10.0.2.1\n\
+                    nodelist.node.1.name (str) = b\nnodelist.node.1.nodeid (u32) = 2\n\
+                    nodelist.node.1.ring0_addr (str) = 10.0.1.2\nnodelist.node.1.ring1_addr (str) = 10.0.2.2\n";
+        let numbers = Numbering::said(&file, &map(said));
+        assert_eq!(numbers.nodes, [("a".into(), 1), ("b".into(), 2)].into());
+        assert_eq!(numbers.links, [("r0".into(), 0), ("r1".into(), 1)].into());
+        // It said nothing.
+        let numbers = Numbering::said(&file, &BTreeMap::new());
+        assert_eq!(numbers, Numbering::of(&file, None));
+    }
+
+    #[test]
+    fn names_in_place_of_addresses_are_those_that_corosync_has_looked_up() {
+        let file = file(&[("b", 2), ("a", 1)], &[("r1", 2), ("r0", 1)]);
+        let said = "nodelist.node.0.nodeid (u32) = 1\nnodelist.node.0.name (str) = a\n\
+                    nodelist.node.0.ring0_addr (str) = a-r0\nnodelist.node.0.ring1_addr (str) = a-r1\n\
+                    nodelist.node.1.nodeid (u32) = 2\nnodelist.node.1.ring0_addr (str) = 10.0.1.2\n\
+                    runtime.members.1.ip (str) = r(0) ip(10.0.1.1) r(1) ip(10.0.2.1) \n";
+        let numbers = Numbering::said(&file, &map(said));
+        assert_eq!(numbers.nodes, [("a".into(), 1), ("b".into(), 2)].into());
+        assert_eq!(numbers.links, [("r0".into(), 0), ("r1".into(), 1)].into());
+        // A member that is gone, or that forges what it is called, gives no number that others have.
+        let gone = said.replace("runtime.members.1", "runtime.members.7");
+        let numbers = Numbering::said(&file, &map(&gone));
+        assert_eq!(numbers.links, [("r0".into(), 0)].into());
     }
 }

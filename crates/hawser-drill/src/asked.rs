@@ -30,7 +30,7 @@ pub(crate) fn cluster_facts(
         .heads
         .iter()
         .filter_map(|head| stage.hosts.ask(head, &statistics).ok());
-    facts.links = links(stage.file, &stats.collect::<String>());
+    facts.links = links(stage.file, &cmap, &stats.collect::<String>());
     Ok(facts)
 }
 

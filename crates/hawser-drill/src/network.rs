@@ -19,10 +19,16 @@ use hawser_model::units::{Nanos, Packets};
 const STEP: Duration = Duration::from_millis(5);
 
 /// Corosync's own measurement of its links: kronosnet's pings, as `corosync-cmapctl -m stats` of one
-/// head or several prints them. The worst counts.
-pub(crate) fn links(file: &ClusterFile, stats: &str) -> BTreeMap<LinkName, LinkMeasured> {
+/// head or several prints them. The worst counts. `map` is what it says of its nodes.
+pub(crate) fn links(
+    file: &ClusterFile,
+    map: &str,
+    stats: &str,
+) -> BTreeMap<LinkName, LinkMeasured> {
+    let map = cmap::entries(map);
+    let map = map.map(|(key, value)| (key.to_owned(), value.to_owned()));
     let mut all = BTreeMap::new();
-    for (name, number) in Numbering::of(file, None).links {
+    for (name, number) in Numbering::said(file, &map.collect()).links {
         let mut link = LinkMeasured::default();
         let mark = format!(".link{number}.");
         for (key, value) in cmap::entries(stats) {
@@ -102,7 +108,7 @@ mod tests {
                      stats.knet.node2.link0.latency_samples (u32) = 1\n\
                      stats.knet.node2.link1.latency_samples (u32) = 0\n\
                      stats.srp.mtt_rx_token (u32) = 37\n";
-        let links = links(&file, stats);
+        let links = links(&file, "", stats);
         let ring0 = links["ring0"];
         assert_eq!(
             (ring0.sent, ring0.longest),

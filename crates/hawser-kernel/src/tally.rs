@@ -1,6 +1,6 @@
 //! What a host counts while nobody measures anything: the gains of its counters over the last minute.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
@@ -61,12 +61,12 @@ struct Reading {
 
 impl Tally {
     /// Reads them. Taps are not in it: they cost something with every packet. Drop reasons cost with every packet that the
-    /// kernel drops.
-    pub fn read(&mut self, drops: bool) -> Tallied {
-        self.read_at(Instant::now(), drops)
+    /// kernel drops. Storage is served at these `ports`.
+    pub fn read(&mut self, drops: bool, ports: &BTreeSet<u16>) -> Tallied {
+        self.read_at(Instant::now(), drops, ports)
     }
 
-    fn read_at(&mut self, at: Instant, drops: bool) -> Tallied {
+    fn read_at(&mut self, at: Instant, drops: bool, storage: &BTreeSet<u16>) -> Tallied {
         if self.sources.is_empty() {
             self.sources = counters::quiet();
             self.sockets = SocketDiag::open().ok();
@@ -78,7 +78,9 @@ impl Tally {
             at,
             counters: counters::read(&mut self.sources),
             sockets: diag.as_mut().and_then(|diag| diag.dump().ok()),
-            served: diag.as_mut().and_then(|diag| served.read(diag).ok()),
+            served: diag
+                .as_mut()
+                .and_then(|diag| served.read(diag, storage).ok()),
             drops: match &drops {
                 Some(DropTotals::Counted { drops, .. }) => Some(drops.clone()),
                 Some(DropTotals::NotCounted(_)) | None => None,
@@ -262,7 +264,7 @@ mod tests {
         let (mut tally, begun) = (Tally::default(), Instant::now());
         let mut read = |second| {
             let window = tally
-                .read_at(begun + Duration::from_secs(second), false)
+                .read_at(begun + Duration::from_secs(second), false, &BTreeSet::new())
                 .window;
             (
                 window.map(|it| it.elapsed.0 / 1_000_000_000),
@@ -286,7 +288,8 @@ mod tests {
     #[test]
     fn drops_are_told_since_they_are_counted_and_of_the_last_minute() {
         let (mut tally, begun) = (Tally::default(), Instant::now());
-        let mut read = |second| tally.read_at(begun + Duration::from_secs(second), true);
+        let mut read =
+            |second| tally.read_at(begun + Duration::from_secs(second), true, &BTreeSet::new());
         if let Some(DropTotals::NotCounted(why)) = read(0).drops {
             println!("skipped: the kernel's drops cannot be counted here: {why}");
             return;

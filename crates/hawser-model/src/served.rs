@@ -12,7 +12,7 @@ use crate::units::Packets;
 /// The port of NFS (RFC 7530).
 pub const NFS_PORT: u16 = 2049;
 
-/// The ports at which storage is served. A portal that `exports.toml` gives another port is not known to the head's watch.
+/// The ports at which storage is served, unless `exports.toml` gives a portal another one.
 pub const SERVING: [u16; 2] = [ISCSI_PORT, NFS_PORT];
 
 /// Segments with data that TCP sent (`TCP_INFO`, tcp(7)), on connections of clients that say what they had already: of others

@@ -56,7 +56,7 @@ pub fn ask(
     };
     facts.status.unreached = unreached;
     let Ok(answered) = on_all(heads, |_, head| {
-        Ok::<_, Infallible>(head.ask(&ReadStanding { drops: false }))
+        Ok::<_, Infallible>(head.ask(&ReadStanding::default()))
     });
     for (name, answer) in answered {
         match answer {

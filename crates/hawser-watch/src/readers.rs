@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use hawser_agent::questions::{ReadHeartbeats, ReadStanding};
+use hawser_agent::questions::ReadHeartbeats;
 use hawser_cluster::host::view::Limits;
 use hawser_cluster::live::{JUDGE_PROMPTLY, Judged, StatusFacts, judged, observe, observe_again};
 use hawser_host::{Clock, Host, HostError, Hosts, Reach, connect_missing};
@@ -138,7 +138,7 @@ pub fn tick(whole: &Mutex<Whole>, host: &mut dyn Host, clock: &Clock) -> Result<
         locked(whole).links(&name, clock.now(), stats);
     }
     if wants.standing {
-        let standing = host.ask(&ReadStanding { drops: true })?;
+        let standing = host.ask(&locked(whole).standing_question(&name))?;
         locked(whole).standing(&name, standing);
     }
     Ok(())

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use hawser_agent::questions::{ReadHeartbeats, ReadStanding};
+use hawser_agent::questions::ReadHeartbeats;
 use hawser_cluster::host::HeadView;
 use hawser_cluster::live::{JUDGE_PATIENTLY, Judged, StatusFacts, judged, observe_alone};
 use hawser_host::{Clock, Host, HostError, Hosts};
@@ -108,7 +108,7 @@ impl Watch {
             }
         }
         if wants.standing {
-            if let Some(standing) = self.answered(host.ask(&ReadStanding { drops: true })) {
+            if let Some(standing) = self.answered(host.ask(&self.resident.standing_question())) {
                 self.resident.standing(standing);
             }
         }

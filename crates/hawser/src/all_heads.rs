@@ -91,9 +91,7 @@ fn facts(cluster: &Cluster) -> miette::Result<BTreeMap<HostName, HostFacts>> {
     if hosts.is_empty() {
         bail!(none_reached(&why_not(&failed)));
     }
-    let answered = on_all(&mut hosts, |_, host| {
-        host.ask(&ReadStanding { drops: false })
-    });
+    let answered = on_all(&mut hosts, |_, host| host.ask(&ReadStanding::default()));
     let answered = answered.map_err(|e| miette::miette!("{e}"))?;
     let facts = answered.into_iter();
     Ok(facts

@@ -1,6 +1,6 @@
 //! Reading the host as it stands, and nothing that costs it anything.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use hawser_host::{Answers, Ask, Declined, Size, Stop};
@@ -9,7 +9,7 @@ use hawser_model::clock::ClockFacts;
 use hawser_model::drops::DropTotals;
 use hawser_model::host::{HostFacts, HostWindow, PortCounts};
 use hawser_model::names::InterfaceName;
-use hawser_model::served::SentSegments;
+use hawser_model::served::{SERVING, SentSegments};
 use hawser_model::sockets::SocketFacts;
 use serde::{Deserialize, Serialize};
 
@@ -17,10 +17,12 @@ use crate::node::Node;
 
 /// Reads what the causes need that judge a host as it stands. Unlike [`super::ReadFacts`] it does not look which
 /// collectors run, which loads programs into the kernel.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct ReadStanding {
     /// What the kernel drops too: a program in the kernel counts it from the first time on.
     pub drops: bool,
+    /// The ports at which its pools offer storage, beside those that iSCSI and NFS have.
+    pub ports: BTreeSet<u16>,
 }
 
 /// A host as it stands.
@@ -52,7 +54,8 @@ impl Ask for ReadStanding {
 
 impl Answers<Node> for ReadStanding {
     fn answer(self, node: &mut Node, _: &Stop) -> Result<Standing, Declined> {
-        let tallied = node.tally.read(self.drops);
+        let ports = self.ports.into_iter().chain(SERVING).collect();
+        let tallied = node.tally.read(self.drops, &ports);
         Ok(Standing {
             facts: HostFacts {
                 storage: node.storage.read(),

@@ -80,6 +80,14 @@ pub struct Desired {
     pub nfs: BTreeMap<String, DesiredDirectory>,
 }
 
+impl Desired {
+    /// The ports of all portals.
+    pub fn ports(&self) -> BTreeSet<u16> {
+        let portals = self.targets.values().flat_map(|target| &target.portals);
+        portals.map(SocketAddr::port).collect()
+    }
+}
+
 /// A directory exported by NFS.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DesiredDirectory {

@@ -46,7 +46,6 @@ impl Links {
         views: &BTreeMap<HostName, HeadView>,
         member: &impl Fn(&HostName) -> bool,
     ) -> Self {
-        let numbering = Numbering::of(file, None);
         let mut links = Self::default();
         let members = views.iter().filter(|(from, _)| member(from));
         for (from, view) in members {
@@ -54,6 +53,7 @@ impl Links {
             let Some(last) = view.links.last() else {
                 continue;
             };
+            let numbering = Numbering::said(file, &view.nodes);
             let others = numbering.nodes.iter();
             for (to, id) in others.filter(|(to, _)| *to != from && member(to)) {
                 let mut pair = [from.clone(), to.clone()];
@@ -157,6 +157,11 @@ mod tests {
     use hawser_model::cluster_file::parse_complete;
 
     fn said(samples: &[&[(&str, &str)]]) -> Vec<String> {
+        said_by(&[], samples)
+    }
+
+    /// Where Corosync's own list of nodes says this.
+    fn said_by(nodes: &[(&str, &str)], samples: &[&[(&str, &str)]]) -> Vec<String> {
         let text = include_str!("../../../../examples/lab/hawser.toml");
         let file = parse_complete(text, "hawser.toml").unwrap();
         let sample = |pairs: &&[(&str, &str)]| {
@@ -167,6 +172,10 @@ mod tests {
         };
         let view = HeadView {
             links: samples.iter().map(sample).collect(),
+            nodes: nodes
+                .iter()
+                .map(|(k, v)| ((*k).into(), (*v).into()))
+                .collect(),
             ..HeadView::default()
         };
         let mut said = Vec::new();
@@ -180,6 +189,24 @@ mod tests {
         assert_eq!(
             said(&[&[("link0.connected", "1"), ("link1.connected", "0")]]),
             ["heartbeat link ring1 between head1 and head2 is down"]
+        );
+    }
+
+    #[test]
+    fn a_link_has_the_number_that_corosync_gave_it() {
+        // The file names the links the other way round.
+        let nodes = [
+            ("nodelist.node.0.name", "head1"),
+            ("nodelist.node.0.nodeid", "1"),
+            ("nodelist.node.0.ring0_addr", "10.72.1.1"),
+            ("nodelist.node.0.ring1_addr", "10.72.0.1"),
+            ("nodelist.node.1.name", "head2"),
+            ("nodelist.node.1.nodeid", "2"),
+        ];
+        let down = [("link0.connected", "1"), ("link1.connected", "0")];
+        assert_eq!(
+            said_by(&nodes, &[&down]),
+            ["heartbeat link ring0 between head1 and head2 is down"]
         );
     }
 

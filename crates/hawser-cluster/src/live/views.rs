@@ -130,7 +130,8 @@ pub fn observe_alone(
 }
 
 impl StatusFacts {
-    /// What is asked seldom is as it was before: fence devices, echoes, and who claims addresses.
+    /// What is asked seldom is as it was before: fence devices, echoes, and who claims addresses. So are Corosync's numbers, where it
+    /// did not answer.
     fn take_rare(&mut self, before: &Self) {
         self.claims.clone_from(&before.claims);
         self.echoes.clone_from(&before.echoes);
@@ -139,6 +140,9 @@ impl StatusFacts {
         for (name, view) in &mut self.views {
             if let Some(before) = before.views.get(name) {
                 view.fence_status.clone_from(&before.fence_status);
+                if view.nodes.is_empty() {
+                    view.nodes.clone_from(&before.nodes);
+                }
             }
         }
     }

@@ -9,8 +9,9 @@ mod known;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use hawser_agent::questions::{Pulse, ReadPulse, Standing};
+use hawser_agent::questions::{Pulse, ReadPulse, ReadStanding, Standing};
 use hawser_cluster::host::HeadView;
+use hawser_cluster::host::view::PoolView;
 use hawser_cluster::live::{Judged, Said, StatusFacts, links_said};
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::host::CertificateFacts;
@@ -97,6 +98,16 @@ impl Resident {
         ReadPulse {
             corosync: self.pulse.corosync,
             pacemaker_log: self.pulse.pacemaker_log,
+        }
+    }
+
+    /// What is asked of the head as it stands.
+    pub fn standing_question(&self) -> ReadStanding {
+        let own = self.status.views.get(&self.own);
+        let pools = own.into_iter().flat_map(|view| view.pools.values());
+        ReadStanding {
+            drops: true,
+            ports: pools.flat_map(PoolView::ports).copied().collect(),
         }
     }
 

@@ -142,6 +142,11 @@ impl Whole {
         self.heads[head].resident.next()
     }
 
+    /// What a head is asked of itself as it stands.
+    pub fn standing_question(&self, head: &HostName) -> ReadStanding {
+        self.heads[head].resident.standing_question()
+    }
+
     /// Takes the pulse of a head at this second, and says what else to read of it.
     pub fn pulse(&mut self, head: &HostName, now: Duration, time: u64, pulse: Pulse) -> Wants {
         let Some(head) = self.heads.get_mut(head) else {

@@ -133,7 +133,7 @@ fn heads(cluster: &Cluster) -> miette::Result<Vec<Head>> {
     let mut hosts = aloud("the heads are being reached", || cluster.connect())?;
     let asked = aloud("the heads look around", || {
         on_all(&mut hosts, |name, host| {
-            let facts = host.ask(&ReadStanding { drops: false })?.facts;
+            let facts = host.ask(&ReadStanding::default())?.facts;
             let around = host.ask(&ReadSurroundings)?;
             let path = COROSYNC_CONF.to_owned();
             let conf = host.ask(&ReadFile { path })?;

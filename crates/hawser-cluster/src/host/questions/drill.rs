@@ -29,7 +29,7 @@ impl Answers<Machine> for LookAround {
     }
 }
 
-/// Corosync's runtime map: its timing, or its statistics, in the words of `corosync-cmapctl`.
+/// Corosync's runtime map: its timing and its nodes, or its statistics, in the words of `corosync-cmapctl`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReadCorosyncMap {
     /// The statistics.
@@ -47,7 +47,7 @@ impl Answers<Machine> for ReadCorosyncMap {
     fn answer(self, _: &mut Machine, _: &Stop) -> Result<String, Declined> {
         let keys: &[&str] = match self.statistics {
             true => &["-m", "stats"],
-            false => &["runtime.config.totem"],
+            false => &["runtime.config.totem", "nodelist.node.", "runtime.members."],
         };
         Ok(run::tool("corosync-cmapctl", keys, None)?)
     }

@@ -47,6 +47,7 @@ pub(super) struct Asked {
     history: Option<Words>,
     lists: BTreeMap<String, Begun<Told<BTreeSet<String>>>>,
     links: Option<Begun<Vec<BTreeMap<String, String>>>>,
+    nodes: Option<Begun<Told<BTreeMap<String, String>>>>,
     devices: BTreeMap<String, Begun<Option<String>>>,
     quorum_device: Option<Begun<Told<Option<String>>>>,
 }
@@ -81,6 +82,9 @@ impl Asked {
                 let watch = Duration::from_millis(more.watch_links_ms);
                 Begun::work(limit + 2, move || links(limit, watch))
             }),
+            nodes: more
+                .filter(|_| corosync)
+                .map(|_| Begun::work(limit + 1, move || nodes(limit))),
             devices: devices
                 .map(|device| {
                     let name = device.name.clone();
@@ -116,6 +120,9 @@ impl Asked {
             // Whoever does not answer here does not answer above either.
             Told::Silent(_) | Told::Failed(_) => Vec::new(),
         });
+        if let Some(Told::Said(nodes)) = self.nodes.map(Begun::end_told) {
+            view.nodes = nodes;
+        }
         view.quorum_device = self.quorum_device.map(Begun::end_told);
         for (device, begun) in self.devices {
             let said = match begun.end() {
@@ -243,6 +250,18 @@ fn links(limit: u32, watch: Duration) -> Vec<BTreeMap<String, String>> {
         Told::Said(second) => vec![first, second],
         _ => vec![first],
     }
+}
+
+fn nodes(limit: u32) -> Told<BTreeMap<String, String>> {
+    let prefixes = ["nodelist.node.", "runtime.members."];
+    tool(limit, "corosync-cmapctl", &prefixes, |said, end| {
+        let tells = |name: &str| name.starts_with(prefixes[0]) || name.ends_with(".ip");
+        let told = cmap::entries(said).filter(|(name, _)| tells(name));
+        end.well.then(|| {
+            told.map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .collect()
+        })
+    })
 }
 
 /// What is said about links.

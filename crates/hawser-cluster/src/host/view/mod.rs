@@ -135,6 +135,8 @@ pub struct HeadView {
     pub fencer: Option<Told<Fencer>>,
     /// The statistics of its heartbeat links (`stats.knet…`), and again when they were watched.
     pub links: Vec<BTreeMap<String, String>>,
+    /// What its Corosync says of the nodes (`nodelist.node.…`, `runtime.members.….ip`): by whose numbers the statistics are.
+    pub nodes: BTreeMap<String, String>,
     /// For each fence device that was asked from here: absent when it answered, else why it would not fence.
     pub fence_status: BTreeMap<String, Option<String>>,
     /// Why the quorum device has no vote here; absent where it votes.

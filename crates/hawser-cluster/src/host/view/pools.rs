@@ -1,7 +1,7 @@
 //! Whether a head could offer a pool: the services that it takes, the pool's disks where it is not, and where it is,
 //! whether it is offered and what stands in its `exports.toml`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::machine::Room;
 use super::told::Told;
 use super::zpool;
 use super::{HeadView, Limits, MoreQuestions, PoolQuestion};
-use crate::exports::host::{Parameters, mounted};
+use crate::exports::host::mounted;
 use crate::exports::service::{self, Health, server};
 use crate::host::vdevs::Vdevs;
 
@@ -74,6 +74,9 @@ pub enum PoolView {
         /// What its disks lack; absent when nothing, and of a pool that does not tell it.
         #[serde(default = "nothing_told")]
         disks: Told<Option<String>>,
+        /// The ports of the portals that its `exports.toml` has.
+        #[serde(default)]
+        ports: BTreeSet<u16>,
     },
     /// It is not here: why its disks could not be had; absent when they are there.
     Away(Told<Option<String>>),
@@ -81,6 +84,17 @@ pub enum PoolView {
     Short(String),
     /// Its folder does not answer.
     Hangs(u32),
+}
+
+impl PoolView {
+    /// The ports of the portals at which it offers storage here.
+    pub fn ports(&self) -> &BTreeSet<u16> {
+        static NONE: BTreeSet<u16> = BTreeSet::new();
+        match self {
+            Self::Here { ports, .. } => ports,
+            Self::Away(_) | Self::Short(_) | Self::Hangs(_) => &NONE,
+        }
+    }
 }
 
 /// Questions about pools that were asked.
@@ -162,30 +176,31 @@ fn look(pool: &PoolQuestion, limits: Limits) -> PoolView {
         let whole = Duration::from_secs(u64::from(limit) + 1);
         Begun::work(limit, move || exports.as_ref().map(|it| work(it, whole)))
     };
-    let file = of(|parameters, _| match service::wanted(parameters) {
-        Ok(_) => Answered::Well,
-        Err(e) => Answered::Wrong(vec![e.to_string()]),
+    let exports = pool.exports.clone();
+    let file = Begun::work(limit, move || match exports.as_ref().map(service::wanted) {
+        Some(Ok(wanted)) => (None, wanted.desired.ports()),
+        Some(Err(e)) => (Some(e.to_string()), BTreeSet::new()),
+        None => (None, BTreeSet::new()),
     });
-    let offered = of(
-        |parameters, whole| match service::health(parameters, whole) {
-            Ok(Health::Running) => Answered::Well,
-            Ok(Health::Stopped) => Answered::Nothing,
-            Ok(Health::Broken(what)) => Answered::Wrong(what),
-            Err(e) => Answered::Wrong(vec![e.to_string()]),
-        },
-    );
+    let exports = pool.exports.clone();
+    // A look that finds something that does not answer has given up before it is given up itself.
+    let whole = Duration::from_secs(u64::from(limit) + 1);
+    let offered = Begun::work(limit, move || {
+        match exports.as_ref().map(|it| service::health(it, whole)) {
+            Some(Ok(Health::Running)) | None => Some(Vec::new()),
+            Some(Ok(Health::Stopped)) => None,
+            Some(Ok(Health::Broken(what))) => Some(what),
+            Some(Err(e)) => Some(vec![e.to_string()]),
+        }
+    });
+    let file = file.end();
+    let ports = file.said().map(|(_, ports)| ports.clone());
     PoolView::Here {
-        file: file.end().map(|answered| match answered {
-            Some(Answered::Wrong(why)) => Some(why.join("; ")),
-            _ => None,
-        }),
-        offered: offered.end().map(|answered| match answered {
-            Some(Answered::Nothing) => None,
-            Some(Answered::Wrong(what)) => Some(what),
-            Some(Answered::Well) | None => Some(Vec::new()),
-        }),
+        file: file.map(|(why, _)| why),
+        offered: offered.end(),
         room: room.end(),
         disks: health.end_told(),
+        ports: ports.unwrap_or_default(),
     }
 }
 
@@ -198,16 +213,6 @@ fn health(storage: &Storage, limit: u32) -> Told<Option<String>> {
         // The kernel's own mirrors and those of LVM are not asked.
         Storage::Device(_) | Storage::VolumeGroup(_) => Told::Said(None),
     }
-}
-
-/// What was found of a pool's exports.
-enum Answered {
-    /// All as it should be.
-    Well,
-    /// Nothing is there.
-    Nothing,
-    /// What is wrong.
-    Wrong(Vec<String>),
 }
 
 /// The disks of a pool that is not here.

@@ -14,7 +14,7 @@ use crate::live::failures;
 use crate::live::orders::left_orders;
 use crate::live::views::StatusFacts;
 use crate::plan::{HeadPorts, PortFacts, watched};
-use crate::simulate::Picture;
+use crate::simulate::{Picture, Step, Story};
 use crate::xml::Element;
 
 /// Each head, each SAN that pools are reached over, and the resource that watches the one's port to the other.
@@ -53,7 +53,7 @@ pub(super) fn judge(
     file: &ClusterFile,
     facts: &StatusFacts,
     nodes: &[NodeStatus],
-    now: &Picture,
+    (now, story): (&Picture, &Story),
     cib: &Element,
     found: &mut Findings,
 ) -> BTreeSet<String> {
@@ -98,6 +98,11 @@ pub(super) fn judge(
             }
             continue;
         }
+        if starts(story, &id) && failures::of(cib, &id).is_empty() {
+            // That Pacemaker is at work says it.
+            said.insert(id);
+            continue;
+        }
         let (why, remedy) = cause(cib, &id, watcher);
         found.costs(
             Sign::WatcherStopped.of_on(&id, node),
@@ -106,6 +111,13 @@ pub(super) fn judge(
         said.insert(id);
     }
     said
+}
+
+/// Whether Pacemaker is about to start it.
+fn starts(story: &Story, id: &str) -> bool {
+    story.steps.iter().any(|step| {
+        matches!(step, Step::Other { resource, operation, .. } if resource == id && operation == "start")
+    })
 }
 
 /// Why a watcher does not run, and what makes it run.

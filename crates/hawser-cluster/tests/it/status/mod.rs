@@ -91,6 +91,7 @@ fn view(golden: &Golden, local: u32, cib: &str) -> HeadView {
             offered: Told::Said(Some(Vec::new())),
             room: Told::Said(Some(Room::default())),
             disks: Told::Said(None),
+            ports: BTreeSet::new(),
         },
         _ => PoolView::Away(Told::Said(None)),
     };

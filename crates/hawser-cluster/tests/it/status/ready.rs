@@ -17,6 +17,7 @@ fn here(offered: Told<Option<Vec<String>>>, file: Option<&str>, room: Room) -> P
         offered,
         room: Told::Said(Some(room)),
         disks: Told::Said(None),
+        ports: [].into(),
     }
 }
 

@@ -116,6 +116,19 @@ fn a_watcher_that_does_not_watch_is_named_with_what_ends_it() {
 }
 
 #[test]
+fn a_watcher_that_pacemaker_starts_has_not_failed() {
+    let golden = Golden::named("lab");
+    let start = ["--meta", "--delete-parameter", "target-role"];
+    let starts = resource(&stopped(&well(&golden)), &start);
+    let facts = with_ports(&golden, &starts.to_text());
+    let now = status(&golden.file, &facts, &CrmSimulate).unwrap();
+    assert_eq!(
+        now.degraded,
+        ["Pacemaker is at work: start watch-head1-san01 on head1"]
+    );
+}
+
+#[test]
 fn a_port_that_nobody_can_watch_is_worth_a_note() {
     let golden = Golden::named("lab");
     let facts = with_ports(&golden, &well(&golden).to_text());

@@ -1,9 +1,9 @@
 //! What TCP counts of the connections of clients to the storage of this host (`INET_DIAG_INFO`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use hawser_model::served::{SERVING, SentSegments, ServedClient};
+use hawser_model::served::{SentSegments, ServedClient};
 use hawser_model::units::Packets;
 
 use super::{DIAG_MESSAGE, LOCAL, SOCK_DIAG_BY_FAMILY, SocketDiag, address_at, request};
@@ -67,6 +67,8 @@ pub(crate) type ByClient = BTreeMap<(IpAddr, IpAddr), SentSegments>;
 /// What was sent to clients since they were seen first.
 #[derive(Default)]
 pub(crate) struct Served {
+    /// The ports at which storage is served.
+    ports: BTreeSet<u16>,
     /// As they were read last, and the time before: a dump may miss one while others of its place in the kernel's table go.
     before: Option<[Connections; 2]>,
     /// Of the clients that have a connection.
@@ -76,10 +78,19 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    /// Reads all connections. What one has sent before the first reading counts for nothing; one that was not there at the last
+    /// Reads all connections to these ports. What one has sent before the first reading counts for nothing; one that was not there at the last
     /// two readings is new, and all of it counts: where packets are lost, clients begin anew again and again.
-    pub(crate) fn read(&mut self, diag: &mut SocketDiag) -> Result<ByClient, KernelError> {
-        self.take(diag.connections()?);
+    pub(crate) fn read(
+        &mut self,
+        diag: &mut SocketDiag,
+        ports: &BTreeSet<u16>,
+    ) -> Result<ByClient, KernelError> {
+        if self.ports != *ports {
+            // Those to a port that was not read before are not new.
+            self.before = None;
+            self.ports.clone_from(ports);
+        }
+        self.take(diag.connections(ports)?);
         Ok(self.clients.clone())
     }
 
@@ -136,7 +147,7 @@ pub(crate) fn sent_between(before: &ByClient, after: &ByClient) -> Vec<ServedCli
 
 impl SocketDiag {
     /// The connections to the ports of storage, by their cookies. A kernel without `tcp_diag` refuses.
-    fn connections(&mut self) -> Result<Connections, KernelError> {
+    fn connections(&mut self, ports: &BTreeSet<u16>) -> Result<Connections, KernelError> {
         let mut all = Connections::new();
         // A server that listens for both families has its clients of IPv4 among those of IPv6.
         for family in [libc::AF_INET, libc::AF_INET6] {
@@ -153,7 +164,7 @@ impl SocketDiag {
                 Connections::new,
                 |found, message| {
                     if found.len() < MOST {
-                        found.extend(decode(message));
+                        found.extend(decode(message, ports));
                     }
                 },
             )?;
@@ -163,9 +174,9 @@ impl SocketDiag {
     }
 }
 
-fn decode(message: &[u8]) -> Option<(u64, Connection)> {
+fn decode(message: &[u8], ports: &BTreeSet<u16>) -> Option<(u64, Connection)> {
     let port = u16::from_be_bytes(*message.get(4..)?.first_chunk()?);
-    if !SERVING.contains(&port) {
+    if !ports.contains(&port) {
         return None;
     }
     // struct tcp_info (include/uapi/linux/tcp.h): the kernel only ever adds at the end.
@@ -331,20 +342,17 @@ mod tests {
         let mut diag = SocketDiag::open().unwrap();
         let other = TcpListener::bind("127.77.7.8:0").unwrap();
         let _other = TcpStream::connect(other.local_addr().unwrap()).unwrap();
-        // An address of this machine's own network, on which nobody else serves anything.
-        let Ok(listener) = TcpListener::bind("127.77.7.7:3260") else {
-            println!("skipped: somebody has the port of iSCSI on all addresses");
-            return;
-        };
+        let listener = TcpListener::bind("127.77.7.7:0").unwrap();
+        let ports = BTreeSet::from([listener.local_addr().unwrap().port()]);
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (mut server, from) = listener.accept().unwrap();
         let mut served = Served::default();
-        let before = served.read(&mut diag).unwrap();
+        let before = served.read(&mut diag, &ports).unwrap();
         for _ in 0..3 {
             server.write_all(&[7; 100]).unwrap();
             client.read_exact(&mut [0; 100]).unwrap();
         }
-        let after = served.read(&mut diag).unwrap();
+        let after = served.read(&mut diag, &ports).unwrap();
         let told = sent_between(&before, &after);
         let own = told
             .iter()
@@ -353,6 +361,18 @@ mod tests {
         assert_eq!(own.client, from.ip());
         assert!(own.sent.segments.0 >= 3, "{own:?}");
         let at_other = |it: &Connection| it.at == other.local_addr().unwrap().ip();
-        assert!(!diag.connections().unwrap().values().any(at_other));
+        assert!(!diag.connections(&ports).unwrap().values().any(at_other));
+        // One that was there before its port was read counts from then on.
+        let both = ports
+            .into_iter()
+            .chain([other.local_addr().unwrap().port()]);
+        let before = served.totals().clone();
+        let after = served.read(&mut diag, &both.collect()).unwrap();
+        assert!(
+            after
+                .keys()
+                .any(|(at, _)| *at == other.local_addr().unwrap().ip())
+        );
+        assert_eq!(*served.totals(), before);
     }
 }

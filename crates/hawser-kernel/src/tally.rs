@@ -222,12 +222,12 @@ mod tests {
     #[test]
     fn a_window_is_since_the_first_reading_and_counts_what_moved() {
         let mut tally = Tally::default();
-        assert_eq!(tally.read(false).window, None);
+        assert_eq!(tally.read(false, &BTreeSet::new()).window, None);
         let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         socket
             .send_to(b"counted", socket.local_addr().unwrap())
             .unwrap();
-        let window = tally.read(false).window.unwrap();
+        let window = tally.read(false, &BTreeSet::new()).window.unwrap();
         assert!(
             window.counters.or_zero("udp/OutDatagrams") >= 1,
             "{window:?}"
@@ -255,7 +255,7 @@ mod tests {
             ..PortCounts::default()
         };
         assert_eq!(ports, [("eth1".into(), eth1)].into());
-        let read = Tally::default().read(false).ports;
+        let read = Tally::default().read(false, &BTreeSet::new()).ports;
         assert!(read["lo"].rx_dropped.is_some(), "{read:?}");
     }
 

@@ -8,7 +8,7 @@ mod known;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use hawser_agent::questions::{Pulse, ReadPulse, Standing};
+use hawser_agent::questions::{Pulse, ReadPulse, ReadStanding, Standing};
 use hawser_cluster::host::HeadView;
 use hawser_cluster::live::{Judged, StatusFacts};
 use hawser_model::cluster_file::ClusterFile;

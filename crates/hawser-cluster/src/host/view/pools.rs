@@ -170,12 +170,6 @@ fn look(pool: &PoolQuestion, limits: Limits) -> PoolView {
     let health = Begun::work(limits.disks(), move || health(&storage, limits.disks()));
     let place = pool.root.clone();
     let room = Begun::work(limit, move || Room::at(&place));
-    let of = |work: fn(&Parameters, Duration) -> Answered| {
-        let exports = pool.exports.clone();
-        // A look that finds something that does not answer has given up before it is given up itself.
-        let whole = Duration::from_secs(u64::from(limit) + 1);
-        Begun::work(limit, move || exports.as_ref().map(|it| work(it, whole)))
-    };
     let exports = pool.exports.clone();
     let file = Begun::work(limit, move || match exports.as_ref().map(service::wanted) {
         Some(Ok(wanted)) => (None, wanted.desired.ports()),

@@ -164,6 +164,7 @@ fn active(
             offered,
             room,
             disks,
+            ports: _,
         }) => (file, offered, room, disks),
         Some(PoolView::Hangs(seconds)) => {
             down(status, &pool.exports_id());

@@ -115,7 +115,7 @@ impl Watch {
         match look.ended() {
             Some(Ok((facts, judged))) => {
                 let own = facts.views.get(self.resident.own());
-                let again = own.is_none_or(HeadView::engine_is_silent);
+                let again = own.is_none_or(HeadView::engine_does_not_answer);
                 self.resident.view(facts, judged);
                 if again {
                     self.resident.no_view(now);

@@ -5,6 +5,7 @@ mod watched;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
+use hawser_cluster::host::view;
 use hawser_host::sim::{Simulated, Wire};
 use hawser_model::finding::{Place, Severity};
 use hawser_model::kept_alarms::KeptAlarms;
@@ -155,7 +156,7 @@ fn an_alarm_whose_source_has_not_been_read_yet_has_not_ended() {
         ..AllWell::default()
     };
     let silent = AllWell {
-        silent: true,
+        quorum: Some(view::Told::Silent(15)),
         ..AllWell::default()
     };
     for look in [failing, silent] {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hawser_agent::questions::Pulse;
+use hawser_cluster::host::view::Told;
 use hawser_host::Clock;
 use hawser_host::sim::{Simulated, Wire};
 use hawser_model::drops::{DropRecord, DropScope, DropSubject, DropTotals};
@@ -180,16 +181,21 @@ fn a_look_that_fails_is_made_again_each_half_minute() {
     let ran = run_with(290, &[], true, failing);
     assert_eq!(ran.views, 10);
     assert!(ran.watch.problem().is_some());
-    // So is one in which Corosync did not answer in time, of which the alarm would stand for 5 minutes.
-    let silent = AllWell {
-        silent: true,
-        ..AllWell::default()
-    };
-    let ran = run_with(290, &[], true, silent);
-    assert_eq!((ran.views, ran.watch.problem()), (10, None));
+    // So is one in which Corosync did not answer in time, or was not ready yet: it would be unknown for 5 minutes.
+    for quorum in [
+        Told::Silent(15),
+        Told::Failed("Cannot initialize QUORUM service".into()),
+    ] {
+        let unknown = AllWell {
+            quorum: Some(quorum),
+            ..AllWell::default()
+        };
+        let ran = run_with(290, &[], true, unknown);
+        assert_eq!((ran.views, ran.watch.problem()), (10, None));
+    }
     // The half minute begins when such a look has ended: a head that is short of processors has a rest.
     let slow = AllWell {
-        silent: true,
+        quorum: Some(Told::Silent(15)),
         takes: 40,
         ..AllWell::default()
     };

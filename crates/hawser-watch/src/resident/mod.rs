@@ -209,7 +209,7 @@ impl Resident {
         let clock = facts.views.get(&self.own).and_then(|view| view.clock);
         self.asked_at = clock.map(|clock| clock.asked_us / 1_000_000);
         let own = facts.views.get(&self.own);
-        self.sources.view |= own.is_some_and(|view| !view.engine_is_silent());
+        self.sources.view |= own.is_some_and(|view| !view.engine_does_not_answer());
         self.status = facts;
         self.judged = Some(judged.status);
         self.said = judged.said;

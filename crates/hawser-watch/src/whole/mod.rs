@@ -248,7 +248,7 @@ impl Whole {
                 }
                 self.problem = None;
                 let mut views = facts.views.values();
-                let again = views.any(HeadView::engine_is_silent);
+                let again = views.any(HeadView::engine_does_not_answer);
                 self.asked.look_failed = again.then_some(now);
                 let at = time;
                 self.view = Some(View { at, facts, judged });

@@ -10,7 +10,7 @@ use hawser_agent::questions::{
 use hawser_cluster::host::HeadView;
 use hawser_cluster::host::drill::LogTexts;
 use hawser_cluster::host::questions::ReadLogEnds;
-use hawser_cluster::host::view::Told;
+use hawser_cluster::host::view::{Quorum, Told};
 use hawser_cluster::live::{Judged, StatusFacts};
 use hawser_host::{Clock, Declined};
 use hawser_model::cluster_file::{ClusterFile, parse_complete};
@@ -210,8 +210,8 @@ pub struct AllWell {
     pub takes: u64,
     /// Whether it fails.
     pub fails: bool,
-    /// Whether Corosync does not say in time whether there is quorum.
-    pub silent: bool,
+    /// What Corosync says of quorum.
+    pub quorum: Option<Told<Quorum>>,
     /// How many readings are left of one that lasts.
     pub lasts: Option<u64>,
 }
@@ -261,7 +261,7 @@ impl Look for AllWell {
         let mut facts = StatusFacts::default();
         for node in &file.nodes {
             let view = HeadView {
-                quorum: self.silent.then_some(Told::Silent(15)),
+                quorum: self.quorum.clone(),
                 ..HeadView::default()
             };
             facts.views.insert(node.name.get().clone(), view);

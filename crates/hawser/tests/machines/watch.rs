@@ -53,11 +53,9 @@ fn systemd_runs_a_watch_on_each_head_that_restarts_alone_and_goes_with_the_field
         );
         assert_eq!(lab.sh(head, "cat /etc/hawser/hawser.toml"), with);
         let read = eventually(SLOW, || lab.try_sh(head, READING).stdout == "True\n");
-        assert!(
-            read,
-            "{}",
-            lab.sh(head, "journalctl -u hawser-watch -o cat")
-        );
+        let seen = "python3 -c 'import urllib.request as u; print(u.urlopen(\"http://127.0.0.1:9967/reading.json\").read())'; \
+                    corosync-quorumtool -s; journalctl -u hawser-watch -o cat";
+        assert!(read, "{head}: {}", lab.try_sh(head, seen).stdout);
         lab.sh(head, "test -s /var/lib/hawser/readings/00000001.full");
         let woken = lab.sh(head, "stat -c '%U %a' /run/hawser-watch/woken");
         assert_eq!(woken, "hacluster 600\n");

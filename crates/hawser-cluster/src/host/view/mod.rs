@@ -158,20 +158,24 @@ pub struct HeadView {
 }
 
 impl HeadView {
-    /// Whether its Corosync, its Pacemaker or a service that pools need did not answer in time, as on a head that is short of
-    /// processors: it is worth asking again soon. A pool that hangs is not: each question about one may leave a process that
-    /// hangs too.
-    pub fn engine_is_silent(&self) -> bool {
+    /// Whether its Corosync, its Pacemaker or a service that pools need did not answer, or not in time, as on a head that is short
+    /// of processors or that has just begun: it is worth asking again soon. A pool that hangs is not: each question about one may
+    /// leave a process that hangs too.
+    pub fn engine_does_not_answer(&self) -> bool {
+        fn no_answer<T>(part: &Option<Told<T>>) -> bool {
+            part.as_ref().is_some_and(|it| it.said().is_none())
+        }
         fn silent<T>(part: &Option<Told<T>>) -> bool {
             part.as_ref().is_some_and(Told::is_silent)
         }
-        silent(&self.quorum)
-            || silent(&self.controller)
-            || silent(&self.cib)
+        no_answer(&self.quorum)
+            || no_answer(&self.controller)
+            || no_answer(&self.cib)
+            // One without a device for a node may refuse for good.
             || silent(&self.fencer)
             || self.services.values().any(Told::is_silent)
             // Its tools have a limit of their own, after which they have failed.
-            || self.quorum_device.as_ref().is_some_and(|it| it.said().is_none())
+            || no_answer(&self.quorum_device)
     }
 }
 

@@ -1,7 +1,8 @@
 //! One run of a hook: in a known environment, for as long as it may take.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use hawser_host::Clock;
 use hawser_model::cluster_file::HookMoment;
 use hawser_model::visible::one_line;
 use hawser_tool::{TIED_GROUP, Tool, ToolError};
@@ -48,7 +49,8 @@ impl Wanted {
                 };
             }
         };
-        let began = Instant::now();
+        let clock = Clock::default();
+        let began = clock.now();
         // Pacemaker kills an agent that takes too long, and may go on: a hook must not run on beside what comes next.
         let [first, words @ ..] = TIED_GROUP;
         let tool = Tool::new(first).args(words).args([program]);
@@ -71,7 +73,7 @@ impl Wanted {
                 };
             }
         };
-        let took = began.elapsed().as_secs_f64();
+        let took = clock.since(began).as_secs_f64();
         let mut log = vec![format!(
             "{what} of pool {pool}: {} after {took:.1} s",
             output.status

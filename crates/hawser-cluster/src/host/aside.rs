@@ -1,9 +1,12 @@
 //! Work that may never end, because a disk hangs, on a thread of its own.
 
+use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use hawser_host::Clock;
 
 /// How often it is seen whether an earlier one has ended.
 const STEP: Duration = Duration::from_millis(10);
@@ -15,13 +18,10 @@ pub(super) fn aside<T: Send + 'static>(
     limit: Duration,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
-    let until = Instant::now() + limit;
-    while lasts.swap(true, Ordering::AcqRel) {
-        if Instant::now() >= until {
-            return None;
-        }
-        thread::sleep(STEP);
-    }
+    let free = || Ok::<_, Infallible>(!lasts.swap(true, Ordering::AcqRel));
+    let Ok(true) = Clock::default().wait(limit, STEP, free) else {
+        return None;
+    };
     let (end, ended) = channel();
     let work = move || {
         let outcome = work();

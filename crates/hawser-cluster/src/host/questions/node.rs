@@ -1,6 +1,6 @@
 //! What a node has, and what Hawser installs on it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use hawser_host::{Answers, Ask, Declined, Size, Stop};
@@ -8,7 +8,6 @@ use nix::net::if_::if_nameindex;
 use serde::{Deserialize, Serialize};
 
 use super::{Machine, USUAL};
-use crate::hooks::unfit;
 use crate::host::{Inventory, exports_agent, inventory};
 
 /// What is installed and what runs.
@@ -25,28 +24,6 @@ impl Ask for TakeInventory {
 impl Answers<Machine> for TakeInventory {
     fn answer(self, _: &mut Machine, _: &Stop) -> Result<Inventory, Declined> {
         Ok(inventory::take())
-    }
-}
-
-/// Which of these programs root must not run, and why, in words that follow the path.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CheckPrograms {
-    /// Their paths.
-    pub programs: BTreeSet<String>,
-}
-
-impl Ask for CheckPrograms {
-    type Answer = BTreeMap<String, String>;
-    const NAME: &'static str = "whether root may run the hooks";
-    const PATIENCE: Duration = USUAL;
-}
-
-impl Answers<Machine> for CheckPrograms {
-    fn answer(self, _: &mut Machine, _: &Stop) -> Result<BTreeMap<String, String>, Declined> {
-        let programs = self.programs.into_iter();
-        Ok(programs
-            .filter_map(|it| Some((it.clone(), unfit(&it)?)))
-            .collect())
     }
 }
 

@@ -176,7 +176,7 @@ pub fn judgement(
         }
     }
     machines::judge(file, facts, &mut found);
-    let watched = watchers::judge(file, facts, &nodes, (now, &story), &cib, &mut found);
+    let watched = watchers::judge(file, facts, &nodes, &report, &cib, &mut found);
     drifted(file, facts, &cib, &watched, &mut found);
 
     if let Some(left) = &facts.left {

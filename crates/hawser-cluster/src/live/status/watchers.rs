@@ -14,7 +14,7 @@ use crate::live::failures;
 use crate::live::orders::left_orders;
 use crate::live::views::StatusFacts;
 use crate::plan::{HeadPorts, PortFacts, watched};
-use crate::simulate::{Picture, Step, Story};
+use crate::simulate::{Executed, Report};
 use crate::xml::Element;
 
 /// Each head, each SAN that pools are reached over, and the resource that watches the one's port to the other.
@@ -53,10 +53,11 @@ pub(super) fn judge(
     file: &ClusterFile,
     facts: &StatusFacts,
     nodes: &[NodeStatus],
-    (now, story): (&Picture, &Story),
+    report: &Report,
     cib: &Element,
     found: &mut Findings,
 ) -> BTreeSet<String> {
+    let now = &report.before;
     let heads = ports(file, facts);
     let (wanted, unwatched) = watched(file, |head| heads.get(head), cib);
     let asked = |head: &str| {
@@ -98,12 +99,10 @@ pub(super) fn judge(
             }
             continue;
         }
-        if starts(story, &id) && failures::of(cib, &id).is_empty() {
-            // That Pacemaker is at work says it.
-            said.insert(id);
-            continue;
-        }
-        let (why, remedy) = cause(cib, &id, watcher);
+        let (why, remedy) = match starts(report, &id) && failures::of(cib, &id).is_empty() {
+            true => (" yet".into(), "Pacemaker is about to start it".into()),
+            false => cause(cib, &id, watcher),
+        };
         found.costs(
             Sign::WatcherStopped.of_on(&id, node),
             format!("{id} does not run{why}: {unseen}; {remedy}"),
@@ -114,10 +113,9 @@ pub(super) fn judge(
 }
 
 /// Whether Pacemaker is about to start it.
-fn starts(story: &Story, id: &str) -> bool {
-    story.steps.iter().any(|step| {
-        matches!(step, Step::Other { resource, operation, .. } if resource == id && operation == "start")
-    })
+fn starts(report: &Report, id: &str) -> bool {
+    let starts = |executed: &Executed| matches!(executed, Executed::Resource { resource, operation, .. } if resource == id && operation == "start");
+    report.executed.iter().any(starts)
 }
 
 /// Why a watcher does not run, and what makes it run.

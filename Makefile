@@ -38,20 +38,18 @@ demo: build ## the main job: a lab, a planted fault, the account, the cause
 
 # With the binary of the tests' own build: another one would take as long again as the labs.
 test: ## unit tests, golden cases, and the lab tests
-	@packaging/setup build lab
+	@packaging/setup build
 	@packaging/run-tests
 
 # The tests' own build makes the client: its dependencies are not built a third time for it.
 test-all: hawser ## the same against the release binary, and the lab tests that are left out of every change
-	@packaging/setup lab
 	@HAWSER_BIN=$(CURDIR)/target/release/hawser packaging/run-tests --all
 
 test-unit: ## what needs no lab: two minutes when it is built
-	@packaging/setup build lab
+	@packaging/setup build
 	@packaging/run-tests --unit
 
 test-labs: hawser ## the tests of labs TIMES times: what a new one must pass before it is admitted
-	@packaging/setup lab
 	@HAWSER_BIN=$(CURDIR)/target/release/hawser packaging/run-tests --labs $(or $(TIMES),10)
 
 test-machines: build ## labs of machines with kernels of their own (docs/machines.md), and a table of what held

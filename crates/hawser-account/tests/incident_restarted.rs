@@ -11,7 +11,7 @@ use support::saved::hold_incident;
 /// When they were recorded.
 const RECORDED: u64 = 1_795_841_100;
 
-const ALL: [&str; 2] = ["all-heads", "one-head"];
+const ALL: [&str; 3] = ["all-heads", "one-head", "then-lost"];
 
 #[track_caller]
 fn one(files: &[LogFile]) -> IncidentReport {
@@ -211,4 +211,24 @@ fn nobody_decides_only_where_each_head_has_said_that_it_stopped() {
     assert_eq!(restart(&[("head2", 35.0, GRAPH)]), [""; 0]);
     // One that had started has died and starts again: what it waited for is not known.
     assert_eq!(restart(&[("head1", 44.0, STARTS)]), ["no pacemaker"]);
+}
+
+/// `apply` gave an address another interface, and 7 s later the head lost its power: the pool stood in between.
+#[test]
+fn a_head_that_is_lost_when_all_stood_again_is_another_incident() {
+    let report = incidents(&logs("restarted/then-lost"), &[], &lab(), RECORDED);
+    let own = |incident: &IncidentReport| {
+        let services = incident.services.iter();
+        let own = services.filter(|one| one.service == "vmpool01");
+        own.map(|one| one.outage_s).collect::<Vec<_>>()
+    };
+    let told: Vec<_> = report.incidents.iter().collect();
+    let [changed, lost] = told.as_slice() else {
+        panic!("{report:#?}");
+    };
+    assert!(changed.trigger.contains("nic=stor0"), "{}", changed.trigger);
+    assert_eq!((own(changed), own(lost)), (vec![0.2], vec![5.396]));
+    assert!(lost.trigger.contains("head1"), "{}", lost.trigger);
+    let pool = lost.services.iter().find(|one| one.service == "vmpool01");
+    assert_eq!(pool.map(|pool| pool.unattributed_s), Some(0.0));
 }

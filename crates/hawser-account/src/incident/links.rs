@@ -132,13 +132,14 @@ pub(super) fn with_links(mut incidents: Vec<Incident>, downs: Vec<Down>) -> Vec<
                 last.to = last.to.max(down.to);
                 last.links.push(down);
             }
-            _ => alone.push(Incident {
-                from: down.from,
-                to: down.to,
-                windows: Vec::new(),
-                links: vec![down],
-                links_alone: true,
-            }),
+            _ => {
+                let only = Incident::new(down.from, down.to);
+                alone.push(Incident {
+                    links: vec![down],
+                    links_alone: true,
+                    ..only
+                });
+            }
         }
     }
     incidents.extend(alone);

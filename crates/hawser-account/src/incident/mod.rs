@@ -260,7 +260,7 @@ fn report(
             }
         }
     }
-    let since = Moment(incident.from.0.saturating_sub(trigger::BEFORE_US));
+    let since = incident.since;
     let until = Moment(incident.from.0.saturating_add(trigger::AFTER_US)).max(incident.to);
     let (marks, said) = (
         within(&told.marks, |mark| mark.at, &(since..=incident.to)),

@@ -12,9 +12,6 @@ use crate::outage::marks::Mark;
 use crate::outage::timeline::At;
 use crate::place_words::listed;
 
-/// Before the beginning of an incident: an order is written before the first stop, a pause is told after it.
-pub(super) const BEFORE_US: u64 = 10_000_000;
-
 /// A head that stood still tells it when it runs again.
 pub(super) const AFTER_US: u64 = 120_000_000;
 
@@ -33,8 +30,7 @@ pub(super) fn trigger(
     marks: &[At],
     said: &[(Moment, HostName, Said)],
 ) -> Trigger {
-    let since = Moment(incident.from.0.saturating_sub(BEFORE_US));
-    let inside = |at: Moment| at >= since && at <= incident.to;
+    let inside = |at: Moment| at >= incident.since && at <= incident.to;
     let marks: Vec<&At> = marks.iter().filter(|mark| inside(mark.at)).collect();
     let lost = said.iter().find_map(|(at, _, said)| match said {
         Said::NodeLost(node) if inside(*at) => Some(node),
@@ -71,7 +67,10 @@ pub(super) fn trigger(
         )),
         _ => None,
     });
-    let changed = said.iter().find_map(|(at, host, said)| match said {
+    // No configuration takes a head's token away.
+    let by_loss = first.as_ref().is_some_and(|(at, _)| *at <= incident.from) && incident.loss;
+    let mut said_before = said.iter().filter(|_| !by_loss);
+    let changed = said_before.find_map(|(at, host, said)| match said {
         Said::Changed(what) if inside(*at) && *at <= first_deed(incident, &marks) => Some((
             *at,
             format!("the configuration was changed ({what}), as {host} saw it"),
@@ -162,7 +161,7 @@ fn why(
         _ => None,
     });
     // Who stood still says it after the fact.
-    let since = Moment(incident.from.0.saturating_sub(BEFORE_US));
+    let since = incident.since;
     let until = Moment(incident.from.0 + AFTER_US);
     if let Some((token_ms, seen_by)) = token {
         let pauses = said.iter().filter_map(|(at, host, said)| match said {

@@ -291,6 +291,13 @@ fn in_time(from: &Receiver<Vec<u8>>, until: Deadline) -> Option<Vec<u8>> {
     from.recv_timeout(until.left()).ok()
 }
 
+/// Kills a child that may never end, since it waits for a disk: a thread takes its end.
+pub fn leave(mut child: Child) {
+    // An error means that it has ended.
+    let _gone = child.kill();
+    thread::spawn(move || child.wait());
+}
+
 /// Kills it and takes its end. An error means that it has ended.
 fn kill(child: &mut Child) {
     let _gone = child.kill();

@@ -23,7 +23,7 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-pub use launch::{Companion, Launch, Piped, TIED, TIED_GROUP, end_unless};
+pub use launch::{Companion, Launch, Piped, TIED, TIED_GROUP, end_unless, leave};
 use said::{Talk, Turn};
 
 /// Administration needs more than some users' `PATH` has, and none of what they put before it.

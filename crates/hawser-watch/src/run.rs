@@ -214,23 +214,59 @@ impl Watch {
     }
 }
 
-/// One look at the cluster from this head, at the fence devices too or at all but them; of these is known what was seen `last`.
-pub fn looked(
-    file: &ClusterFile,
-    own: &HostName,
-    heads: &mut Hosts,
-    last: &mut Option<StatusFacts>,
-    devices: bool,
-) -> Viewed {
-    let before = last.as_ref().filter(|_| !devices);
-    let mut facts = observe_alone(file, own, heads, before);
-    if devices {
-        probe(file, heads, &mut facts);
+/// Makes a way to this head anew.
+pub type Mine = Box<dyn Fn() -> Box<dyn Host> + Send>;
+
+/// The cluster from one head.
+pub struct OwnView {
+    file: ClusterFile,
+    own: HostName,
+    mine: Mine,
+    /// The head, unless a thread still waits for its scheduler.
+    head: Hosts,
+    last: Option<StatusFacts>,
+    judge: Duration,
+}
+
+impl OwnView {
+    /// From this head.
+    pub fn new(file: ClusterFile, own: HostName, mine: Mine) -> Self {
+        Self {
+            file,
+            own,
+            mine,
+            head: Hosts::new(),
+            last: None,
+            judge: JUDGE_PATIENTLY,
+        }
     }
-    *last = Some(facts.clone());
-    let judged = judged(file, &facts, heads, JUDGE_PATIENTLY);
-    let viewed = judged.map_err(|e| e.to_string());
-    viewed.map(|judged| (facts, judged))
+
+    /// With another patience for the judgement.
+    #[must_use]
+    pub fn judging(self, judge: Duration) -> Self {
+        Self { judge, ..self }
+    }
+
+    /// Looks, at the fence devices too or at all but them; of these is known what was seen before. A head that does not say how
+    /// it stands has not been looked at: nothing that is wrong is over for that.
+    pub fn look(&mut self, devices: bool) -> Viewed {
+        // Who was silent for too long while it was judged is gone with the thread that waits for it.
+        let own = self.own.clone();
+        self.head.entry(own).or_insert_with(&self.mine);
+        let before = self.last.as_ref().filter(|_| !devices);
+        let mut facts = observe_alone(&self.file, &self.own, &mut self.head, before);
+        if !facts.views.contains_key(&self.own) {
+            let why = facts.unreached.remove(&self.own);
+            return Err(why.unwrap_or_else(|| format!("{} was not asked", self.own)));
+        }
+        if devices {
+            probe(&self.file, &mut self.head, &mut facts);
+        }
+        self.last = Some(facts.clone());
+        let judged = judged(&self.file, &facts, &mut self.head, self.judge);
+        let viewed = judged.map_err(|e| e.to_string());
+        viewed.map(|judged| (facts, judged))
+    }
 }
 
 /// Looks at the cluster on a thread of its own.
@@ -241,23 +277,16 @@ pub struct Looker {
 }
 
 impl Looker {
-    /// From this head.
+    /// By this view.
     ///
     /// # Errors
     /// There is no thread to be had.
-    pub fn start(
-        file: ClusterFile,
-        own: HostName,
-        host: Box<dyn Host>,
-    ) -> Result<Self, std::io::Error> {
+    pub fn start(mut view: OwnView) -> Result<Self, std::io::Error> {
         let (begin, begun) = sync_channel::<bool>(1);
         let (end, ended) = sync_channel(1);
-        let mut heads: Hosts = [(own.clone(), host)].into();
         let work = move || {
-            let mut last = None;
             while let Ok(devices) = begun.recv() {
-                let viewed = looked(&file, &own, &mut heads, &mut last, devices);
-                if end.send(viewed).is_err() {
+                if end.send(view.look(devices)).is_err() {
                     return;
                 }
             }

@@ -5,21 +5,22 @@
 
 mod recorded;
 
-use std::collections::BTreeMap;
 use std::env;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use hawser_agent::questions::ReadPulse;
-use hawser_cluster::live::StatusFacts;
-use hawser_host::{Ask, Clock, Host, Hosts};
+use hawser_host::frame::FrameError;
+use hawser_host::server::Work;
+use hawser_host::{Ask, Clock, Host, Own, Stop};
 use hawser_model::cluster_file::{ClusterFile, parse_complete};
 use hawser_model::names::HostName;
 use hawser_watch::changes::Change;
-use hawser_watch::run::{EVERY, Look, Looker, Viewed, Watch, looked};
+use hawser_watch::run::{EVERY, Look, Looker, OwnView, Viewed, Watch};
 use recorded::{Recording, Replayed, Tape};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 const HEAD: &str = "head1";
 
@@ -36,16 +37,13 @@ fn file() -> ClusterFile {
 
 /// Looks at the cluster at once.
 struct AtOnce {
-    heads: Hosts,
-    last: Option<StatusFacts>,
+    view: OwnView,
     ended: Option<Viewed>,
 }
 
 impl Look for AtOnce {
     fn begin(&mut self, devices: bool) -> bool {
-        let own = HEAD.into();
-        let viewed = looked(&file(), &own, &mut self.heads, &mut self.last, devices);
-        self.ended = Some(viewed);
+        self.ended = Some(self.view.look(devices));
         true
     }
 
@@ -58,19 +56,18 @@ impl Look for AtOnce {
 fn told(seconds: u64, plant: fn(Duration, &str, &mut Value)) -> Vec<(u64, char, String)> {
     let clock = Clock::simulated();
     let lines = include_str!("recorded/head1.jsonl");
-    let host = || Replayed::new(HEAD.into(), &clock, lines, plant);
-    let own: Box<dyn Host> = Box::new(host());
+    let (time, head) = (clock.clone(), HostName::from(HEAD));
+    let host = move || Replayed::new(head.clone(), &time, lines, plant);
+    let mut watched = host();
     let mut look = AtOnce {
-        heads: BTreeMap::from([(HostName::from(HEAD), own)]),
-        last: None,
+        view: view(move || Box::new(host())),
         ended: None,
     };
-    let mut host = host();
     let mut watch = Watch::new(file(), HEAD.into());
     let mut told = Vec::new();
     while clock.now().as_secs() < seconds {
         let second = clock.now().as_secs();
-        for change in watch.tick(&mut host, &mut look, &clock) {
+        for change in watch.tick(&mut watched, &mut look, &clock) {
             told.push(match change {
                 Change::Began(alarm) => (second, '+', alarm.code),
                 Change::Ended(alarm) => (second, '-', alarm.code),
@@ -85,6 +82,41 @@ fn told(seconds: u64, plant: fn(Duration, &str, &mut Value)) -> Vec<(u64, char, 
     let status = shown.status.expect("the cluster was looked at");
     assert!(status.redundant, "{status:?}");
     told
+}
+
+fn view(mine: impl Fn() -> Box<dyn Host> + Send + 'static) -> OwnView {
+    OwnView::new(file(), HEAD.into(), Box::new(mine))
+}
+
+/// A head that says nothing.
+struct Mute;
+
+impl Work for Mute {
+    fn work(&mut self, _: &str, _: &RawValue, _: &Stop) -> Option<Result<Vec<u8>, FrameError>> {
+        None
+    }
+}
+
+/// On a head that had no processor for 45 s a watch saw nothing of the cluster from then on, and held all for well.
+#[test]
+fn a_head_whose_scheduler_was_silent_for_too_long_is_looked_at_again() {
+    let clock = Clock::simulated();
+    let lines = include_str!("recorded/head1.jsonl");
+    let host = move || -> Box<dyn Host> {
+        Box::new(Replayed::new(HEAD.into(), &clock, lines, |_, _, _| ()))
+    };
+    let mut view = view(host).judging(Duration::ZERO);
+    for _ in 0..3 {
+        let (facts, _) = view.look(true).expect("it was judged by this machine");
+        assert!(facts.views.contains_key(HEAD), "{:?}", facts.unreached);
+    }
+}
+
+#[test]
+fn a_head_that_does_not_say_how_it_stands_has_not_been_looked_at() {
+    let mute = || -> Box<dyn Host> { Box::new(Own::new(HEAD.into(), Mute)) };
+    let why = view(mute).look(true).unwrap_err();
+    assert!(why.contains(HEAD), "{why}");
 }
 
 #[test]
@@ -118,13 +150,19 @@ fn record() {
     let text = std::fs::read_to_string(&path).unwrap();
     let file = parse_complete(&text, "hawser.toml").unwrap();
     let (tape, begun) = (Arc::<Mutex<Tape>>::default(), Instant::now());
-    let host = || Recording {
+    let taken = Arc::clone(&tape);
+    let host = move || Recording {
         host: hawser_agent::own(HEAD.into()),
         begun,
-        tape: Arc::clone(&tape),
+        tape: Arc::clone(&taken),
     };
     let mut own = host();
-    let mut look = Looker::start(file.clone(), HEAD.into(), Box::new(host())).unwrap();
+    let view = OwnView::new(
+        file.clone(),
+        HEAD.into(),
+        Box::new(move || Box::new(host())),
+    );
+    let mut look = Looker::start(view).unwrap();
     let mut watch = Watch::new(file, HEAD.into());
     let clock = Clock::default();
     let until = Duration::from_secs(seconds.parse().unwrap());

@@ -37,7 +37,7 @@ pub fn answers(volume: &Path, until: Deadline) -> io::Result<()> {
         // Somebody killed it.
         Some(None) => Ok(()),
         None => {
-            let _it_may_never_end = reader.kill();
+            hawser_tool::leave(reader);
             Err(ErrorKind::TimedOut.into())
         }
     }

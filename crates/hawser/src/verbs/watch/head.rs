@@ -14,7 +14,7 @@ use hawser_watch::notify::Manager;
 use hawser_watch::past::Past;
 use hawser_watch::peers::listen::{Trouble, listen, of_head};
 use hawser_watch::peers::{Ring, others};
-use hawser_watch::run::{EVERY, Looker, Watch};
+use hawser_watch::run::{EVERY, Looker, OwnView, Watch};
 use hawser_watch::tell::Whose;
 use hawser_watch::wake;
 use miette::{IntoDiagnostic, WrapErr, bail};
@@ -76,7 +76,8 @@ pub fn stay(
         None
     });
     let mut voice = Voice::begin(args, to, &board, own.as_str(), whose, &clock)?;
-    let mine = || hawser_agent::own(own.clone());
+    let name = own.clone();
+    let mine = move || hawser_agent::own(name.clone());
     let past = started(Past::start(
         mine(),
         file.clone(),
@@ -84,7 +85,8 @@ pub fn stay(
         clock.clone(),
     ))?;
     let mut host = mine();
-    let mut look = started(Looker::start(file.clone(), own.clone(), mine()))?;
+    let view = OwnView::new(file.clone(), own.clone(), Box::new(mine));
+    let mut look = started(Looker::start(view))?;
     let trouble = match file.watch.port() {
         Some(port) => {
             let ring = Arc::new(Ring::of(file, &own, port));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hawser_agent::questions::Pulse;
-use hawser_cluster::host::view::Told;
+use hawser_cluster::host::view::{PoolView, Told};
 use hawser_host::Clock;
 use hawser_host::sim::{Simulated, Wire};
 use hawser_model::drops::{DropRecord, DropScope, DropSubject, DropTotals};
@@ -14,7 +14,7 @@ use hawser_model::units::Packets;
 use hawser_watch::changes::Change;
 use hawser_watch::metrics;
 use hawser_watch::resident::Resident;
-use hawser_watch::run::{EVERY, Watch};
+use hawser_watch::run::{EVERY, Look, Watch};
 use watched::{AllWell, Head, QUESTIONS, file};
 
 struct Ran {
@@ -380,4 +380,26 @@ fn a_head_that_does_not_answer_leaves_what_was_known() {
     assert_eq!(watch.tick(&mut gone, &mut AllWell::default(), &clock), []);
     let (shown, health) = watch.shown();
     assert_eq!((shown.reading.alarms.len(), health.failures), (1, 1));
+}
+
+#[test]
+fn the_ports_of_the_pools_portals_are_asked_for_once_they_are_known() {
+    let mut resident = Resident::new(file(), "head1".into());
+    assert!(resident.standing_question().ports.is_empty());
+    let mut look = AllWell::default();
+    assert!(look.begin(true));
+    let (mut facts, judged) = look.ended().unwrap().unwrap();
+    for (head, port) in [("head1", 3261), ("head2", 3262)] {
+        let pool = PoolView::Here {
+            file: Told::Said(None),
+            offered: Told::Said(Some(Vec::new())),
+            room: Told::Said(None),
+            disks: Told::Said(None),
+            ports: [port].into(),
+        };
+        let view = facts.views.get_mut(head).unwrap();
+        view.pools.insert("vmpool01".into(), pool);
+    }
+    resident.view(facts, judged);
+    assert_eq!(resident.standing_question().ports, [3261].into());
 }

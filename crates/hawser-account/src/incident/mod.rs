@@ -252,7 +252,7 @@ fn report(
     }
     away.sort_by(|a, b| b.outage_s.total_cmp(&a.outage_s));
     let mut fenced: Vec<HostName> = Vec::new();
-    let inside = incident.from..=incident.to;
+    let inside = incident.from..=incident.until;
     for mark in within(&told.marks, |mark| mark.at, &inside) {
         if let Mark::FenceEnded { target, ok: true } = &mark.mark {
             if !fenced.contains(target) {

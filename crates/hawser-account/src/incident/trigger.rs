@@ -68,17 +68,17 @@ pub(super) fn trigger(
         _ => None,
     });
     // No configuration takes a head's token away.
-    let by_loss = first.as_ref().is_some_and(|(at, _)| *at <= incident.from) && incident.loss;
-    let mut said_before = said.iter().filter(|_| !by_loss);
-    let changed = said_before.find_map(|(at, host, said)| match said {
-        Said::Changed(what) if inside(*at) && *at <= first_deed(incident, &marks) => Some((
+    let by_loss = incident.loss && first.as_ref().is_some_and(|(at, _)| *at <= incident.from);
+    let deed = first_deed(incident, &marks);
+    let changed = said.iter().find_map(|(at, host, said)| match said {
+        Said::Changed(what) if !by_loss && inside(*at) && *at <= deed => Some((
             *at,
             format!("the configuration was changed ({what}), as {host} saw it"),
         )),
         _ => None,
     });
     let stopped = stopped(incident, &marks, lost);
-    let deed = || {
+    let unsaid = || {
         let stop = marks.iter().find_map(|mark| match &mark.mark {
             Mark::OperationBegun(operation) if operation.task == "stop" => Some(format!(
                 "{} was stopped on {}; nothing before it says why",
@@ -93,7 +93,7 @@ pub(super) fn trigger(
     let began = first.into_iter().chain(changed).chain(stopped);
     let earliest = began.min_by_key(|(at, _)| *at);
     Trigger {
-        what: earliest.map_or_else(deed, |(_, what)| what),
+        what: earliest.map_or_else(unsaid, |(_, what)| what),
         why: why(incident, who, target, &marks, said),
     }
 }

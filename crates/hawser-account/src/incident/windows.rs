@@ -15,6 +15,8 @@ const QUIET_US: u64 = 30_000_000;
 /// Before the beginning of an incident: an order is written before the first stop.
 const BEFORE_MS: u64 = 10_000;
 
+const SECOND_US: u64 = 1_000_000;
+
 /// Incidents this close to each other are one.
 pub(super) const ONE_US: u64 = 10_000_000;
 
@@ -26,6 +28,8 @@ pub(super) struct Window {
     pub(super) from: Moment,
     /// The end of what belongs to it; it may stand earlier.
     pub(super) to: Moment,
+    /// When all that was done about it was done, if it is still away then.
+    busy_until: Option<Moment>,
     /// It was found dead: it may have been so before.
     pub(super) at_least: bool,
     /// The last of its starts has worked.
@@ -37,10 +41,12 @@ pub(super) struct Window {
 /// Something that happened to the cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Incident {
-    /// What may have begun it is since then: no longer ago than the end of the incident before it.
+    /// What began it is looked for from here on: 10 s before it, but not before the end of the incident before.
     pub(super) since: Moment,
     pub(super) from: Moment,
     pub(super) to: Moment,
+    /// When all that was done about it was done: what comes later is another one, also while a service is still away.
+    pub(super) until: Moment,
     pub(super) windows: Vec<Window>,
     /// Links that were down.
     pub(super) links: Vec<Down>,
@@ -56,6 +62,7 @@ impl Incident {
             since: before(from, BEFORE_MS),
             from,
             to,
+            until: to,
             windows: Vec::new(),
             links: Vec::new(),
             links_alone: false,
@@ -70,11 +77,19 @@ impl Incident {
         }
     }
 
-    /// Whether another one belongs to it. A head that is lost when all that was away stood again is none of it.
+    /// Whether another one belongs to it. A head that is lost when all that was away stood again is none of it. Incidents are
+    /// named by the second.
     fn goes_on_with(&self, next: &Self) -> bool {
         let over = !self.windows.is_empty() && self.windows.iter().all(|window| window.started);
-        let apart = next.loss && over && next.from > self.to;
-        next.from.0 <= self.to.0 + ONE_US && !apart
+        let apart = next.loss && over && next.from.0 > self.until.0 + SECOND_US;
+        next.from.0 <= self.until.0 + ONE_US && !apart
+    }
+
+    fn add(&mut self, next: Self) {
+        self.to = self.to.max(next.to);
+        self.until = self.until.max(next.until);
+        self.loss |= next.loss && next.from == self.from;
+        self.windows.extend(next.windows);
     }
 }
 
@@ -85,6 +100,7 @@ pub(super) fn incidents(services: &[PoolFacts], marks: &[At]) -> Vec<Incident> {
         all.extend(windows(service, marks).into_iter().map(|window| {
             let only = Incident::new(window.from, window.to);
             Incident {
+                until: window.busy_until.unwrap_or(window.to),
                 windows: vec![window],
                 ..only
             }
@@ -94,13 +110,9 @@ pub(super) fn incidents(services: &[PoolFacts], marks: &[At]) -> Vec<Incident> {
     let mut joined: Vec<Incident> = Vec::new();
     for incident in all {
         match joined.last_mut() {
-            Some(last) if last.goes_on_with(&incident) => {
-                last.to = last.to.max(incident.to);
-                last.loss |= incident.loss && incident.from == last.from;
-                last.windows.extend(incident.windows);
-            }
+            Some(last) if last.goes_on_with(&incident) => last.add(incident),
             last => {
-                let over = last.map_or(Moment(0), |last| last.to);
+                let over = last.map_or(Moment(0), |last| last.until);
                 let since = incident.since.max(over);
                 joined.push(Incident { since, ..incident });
             }
@@ -117,15 +129,20 @@ fn losses(marks: &[At]) -> Vec<Incident> {
     for At { at, mark, host } in marks {
         match mark {
             Mark::TokenLost { token_ms } => {
-                awaited.insert(host, before(*at, *token_ms));
+                awaited
+                    .entry(host)
+                    .or_insert_with(|| before(*at, *token_ms));
             }
             // The token came back, and nobody was missing.
             Mark::Joined | Mark::Formed => {
                 awaited.remove(host);
             }
             Mark::Left => {
-                let from = awaited.remove(host).unwrap_or(*at);
-                losses.push(Incident::loss(from, *at));
+                // Without a token that was awaited it left in good order.
+                losses.push(match awaited.remove(host) {
+                    Some(from) => Incident::loss(from, *at),
+                    None => Incident::new(*at, *at),
+                });
             }
             Mark::FenceAsked(target) => {
                 asked.get_or_insert((*at, target));
@@ -142,16 +159,39 @@ fn losses(marks: &[At]) -> Vec<Incident> {
     losses
 }
 
+/// The first sign that a head is lost.
+struct Sign<'a> {
+    from: Moment,
+    /// It is no more than a token that this head awaits: it may come back.
+    awaited_by: Option<&'a HostName>,
+}
+
+impl<'a> Sign<'a> {
+    /// Takes another one: the first tells since when, and any may tell that it is so.
+    fn add(sign: &mut Option<Self>, from: Moment, awaited_by: Option<&'a HostName>) {
+        let first = sign.get_or_insert(Self { from, awaited_by });
+        if awaited_by.is_none() {
+            first.awaited_by = None;
+        }
+    }
+
+    fn came_back(sign: &mut Option<Self>, host: &HostName) {
+        sign.take_if(|sign| sign.awaited_by == Some(host));
+    }
+}
+
 /// A window that is not over yet.
 struct Open<'a> {
     window: Window,
-    /// What must be started for the service to stand again; all of it, when its head was lost.
+    /// What must be started for the service to stand again.
     needed: BTreeSet<&'a str>,
     started: BTreeSet<&'a str>,
     /// When it stood again.
     stood: Option<Moment>,
-    /// The first sign of a head that is lost since then.
-    suspect: Option<Moment>,
+    /// That a head is lost since then.
+    lost: Option<Sign<'a>>,
+    /// Heads that were to be fenced since then.
+    fenced: BTreeSet<&'a HostName>,
 }
 
 impl<'a> Open<'a> {
@@ -171,39 +211,45 @@ impl<'a> Open<'a> {
         self.stood = stands.then(|| self.stood.unwrap_or(at));
     }
 
-    fn suspects(&mut self, from: Moment) {
-        if self.stood.is_some() {
-            self.suspect.get_or_insert(from);
+    /// A head may be lost. What does not stand yet may have to be started as a whole now.
+    fn suspects(&mut self, all: &BTreeSet<&'a str>, from: Moment, by: Option<&'a HostName>) {
+        match self.stood {
+            Some(_) => Sign::add(&mut self.lost, from, by),
+            None => self.needed.clone_from(all),
         }
     }
 
-    /// When it stood again, and since when it is away anew, if it is started without having been stopped.
-    fn lost_again(&self) -> Option<(Moment, Moment)> {
-        self.stood.zip(self.suspect)
+    /// When it stood again before a head was lost.
+    fn stood_before_loss(&self) -> Option<(Moment, Moment)> {
+        let lost = self.lost.as_ref()?;
+        Some((self.stood?, lost.from))
+    }
+
+    /// The same where it is started on this host without having been stopped: its own head was the one.
+    fn lost_again(&self, on: &HostName) -> Option<(Moment, Moment)> {
+        let elsewhere = self.window.on.as_ref() != Some(on) || self.fenced.contains(on);
+        self.stood_before_loss().filter(|_| elsewhere)
     }
 }
 
 /// One service, mark by mark.
 struct Followed<'a> {
     service: &'a PoolFacts,
+    names: BTreeSet<&'a str>,
     windows: Vec<Window>,
     open: Option<Open<'a>>,
-    /// The last sign of a head that may have been the service's.
-    suspect: Option<Moment>,
+    /// A head that may have been the service's.
+    suspect: Option<Sign<'a>>,
 }
 
 impl<'a> Followed<'a> {
-    fn has(&self, resource: &str) -> bool {
-        let mut own = self.service.resources.iter();
-        own.any(|own| own.name == resource)
-    }
-
     fn begin(&self, from: Moment, at_least: bool, needed: BTreeSet<&'a str>) -> Open<'a> {
         Open {
             window: Window {
                 service: self.service.name.clone(),
                 from,
                 to: from,
+                busy_until: None,
                 at_least,
                 started: false,
                 on: None,
@@ -211,21 +257,40 @@ impl<'a> Followed<'a> {
             needed,
             started: BTreeSet::new(),
             stood: None,
-            suspect: None,
+            lost: None,
+            fenced: BTreeSet::new(),
         }
     }
 
-    /// Ends a window whose service has been started again.
+    /// Ends a window whose service has been started again. What came after a head was lost is no part of one that stood.
     fn over(&mut self, to: Moment) {
-        if let Some(Open { window, .. }) = self.open.take_if(|open| open.window.started) {
-            self.windows.push(Window { to, ..window });
+        if let Some(open) = self.open.take_if(|open| open.window.started) {
+            let to = open.stood_before_loss().map_or(to, |(stood, _)| stood);
+            self.windows.push(Window { to, ..open.window });
         }
     }
 
-    fn suspects(&mut self, from: Moment) {
-        self.suspect.get_or_insert(from);
+    /// Nothing more happens for a while.
+    fn quiet(&mut self, last: Moment) {
+        self.suspect = None;
+        self.over(last);
         if let Some(open) = &mut self.open {
-            open.suspects(from);
+            open.window.busy_until.get_or_insert(last);
+        }
+    }
+
+    fn suspects(&mut self, from: Moment, awaited_by: Option<&'a HostName>) {
+        Sign::add(&mut self.suspect, from, awaited_by);
+        if let Some(open) = &mut self.open {
+            open.suspects(&self.names, from, awaited_by);
+        }
+    }
+
+    /// A token that this host awaited is back, with all members.
+    fn came_back(&mut self, host: &HostName) {
+        Sign::came_back(&mut self.suspect, host);
+        if let Some(open) = &mut self.open {
+            Sign::came_back(&mut open.lost, host);
         }
     }
 
@@ -237,54 +302,63 @@ impl<'a> Followed<'a> {
     }
 
     /// It is started. What has not been stopped is lost with its head, or was not there before.
-    fn starts(&mut self) {
-        let again = self.open.as_ref().and_then(Open::lost_again);
+    fn starts(&mut self, on: &HostName) {
+        let again = self.open.as_ref().and_then(|open| open.lost_again(on));
         if let Some((stood, _)) = again {
             self.over(stood);
         }
-        let from = again.map_or(self.suspect, |(_, from)| Some(from));
+        let suspect = self.suspect.as_ref().map(|sign| sign.from);
+        let from = again.map(|(_, lost)| lost).or(suspect);
         if let (None, Some(from)) = (&self.open, from) {
-            let all = self.service.resources.iter();
-            let all = all.map(|own| own.name.as_str()).collect();
-            self.open = Some(self.begin(from, false, all));
+            self.open = Some(self.begin(from, false, self.names.clone()));
         }
     }
 }
 
 /// The times in which one service was away.
 fn windows(service: &PoolFacts, marks: &[At]) -> Vec<Window> {
+    let names = service.resources.iter().map(|own| own.name.as_str());
     let mut followed = Followed {
         service,
+        names: names.collect(),
         windows: Vec::new(),
         open: None,
         suspect: None,
     };
     let mut fencing: BTreeSet<&HostName> = BTreeSet::new();
     let mut last = Moment(0);
-    for At { at, mark, .. } in marks {
+    for At { at, mark, host } in marks {
         if fencing.is_empty() && at.0.saturating_sub(last.0) > QUIET_US {
-            followed.suspect = None;
-            followed.over(last);
+            followed.quiet(last);
         }
         last = *at;
+        let own = |resource: &str| followed.names.contains(resource);
         match mark {
-            Mark::TokenLost { token_ms } => followed.suspects(before(*at, *token_ms)),
-            Mark::Left => followed.suspects(*at),
+            Mark::TokenLost { token_ms } => followed.suspects(before(*at, *token_ms), Some(host)),
+            Mark::Joined | Mark::Formed => followed.came_back(host),
+            // One that was told to stop leaves too.
+            Mark::Left => match &followed.suspect {
+                Some(_) => followed.suspects(*at, None),
+                None => Sign::add(&mut followed.suspect, *at, None),
+            },
             Mark::FenceAsked(target) => {
-                followed.suspects(*at);
+                followed.suspects(*at, None);
+                if let Some(open) = &mut followed.open {
+                    open.fenced.insert(target);
+                }
                 fencing.insert(target);
             }
             Mark::FenceEnded { target, ok: true } | Mark::ConfirmedByHand(target) => {
                 fencing.remove(target);
             }
-            Mark::OperationBegun(operation) if followed.has(&operation.resource) => {
+            Mark::OperationBegun(operation) if own(&operation.resource) => {
                 match operation.task.as_str() {
                     "stop" => followed.stops(&operation.resource, *at, false),
-                    "start" => followed.starts(),
+                    "start" => followed.starts(&operation.host),
                     _ => {}
                 }
             }
-            Mark::OperationEnded(operation, ok) if followed.has(&operation.resource) => {
+            Mark::OperationEnded(operation, ok) if own(&operation.resource) => {
                 match (operation.task.as_str(), ok) {
                     ("monitor", false) => followed.stops(&operation.resource, *at, true),
                     ("start", ok) => {
@@ -299,6 +373,7 @@ fn windows(service: &PoolFacts, marks: &[At]) -> Vec<Window> {
             _ => {}
         }
     }
+    followed.over(last);
     let Followed { windows, open, .. } = followed;
     let open = open.map(|Open { window, .. }| Window { to: last, ..window });
     windows.into_iter().chain(open).collect()

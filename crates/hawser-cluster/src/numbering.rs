@@ -9,6 +9,7 @@ use hawser_model::cluster_file::{ClusterFile, NodeEntry, Role};
 use hawser_model::names::{HostName, LinkName};
 
 use crate::corosync::Conf;
+use crate::host::view::Told;
 
 /// Numbers of nodes (from 1) and of heartbeat links (0 to 7).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,9 +49,18 @@ impl Numbering {
         Self::given(file, &LiveNodes::of_conf(live))
     }
 
-    /// The same by what a Corosync itself says of its nodes (`nodelist.node.` and `runtime.members.` of cmap_keys(7)). Of one that
-    /// says nothing of them, the numbers are taken to be those that the file gives.
-    pub fn said(file: &ClusterFile, map: &BTreeMap<String, String>) -> Self {
+    /// The same by what a Corosync itself says, if it was asked. Of one that does not answer no number is known.
+    pub fn said(file: &ClusterFile, nodes: Option<&Told<BTreeMap<String, String>>>) -> Self {
+        match nodes {
+            None => Self::of(file, None),
+            Some(Told::Said(map)) => Self::listed(file, map),
+            Some(Told::Silent(_) | Told::Failed(_)) => Self::default(),
+        }
+    }
+
+    /// The same by Corosync's map (`nodelist.node.` and `runtime.members.` of cmap_keys(7)). Where it says nothing of nodes, the
+    /// numbers are taken to be those that the file gives.
+    pub fn listed(file: &ClusterFile, map: &BTreeMap<String, String>) -> Self {
         let live = LiveNodes::of_map(map);
         match live.0.is_empty() {
             true => Self::of(file, None),
@@ -97,7 +107,7 @@ fn rings<'a>(
     live: &'a LiveNodes,
 ) -> impl Iterator<Item = u8> + 'a {
     file.nodes.iter().filter_map(move |node| {
-        let address = node.address_on(link)?.to_string();
+        let address = Address::Known(**node.address_on(link)?);
         let mut known = live.of(node)?.rings.iter();
         known.find_map(|(number, known)| (*known == address).then_some(*number))
     })
@@ -128,7 +138,21 @@ struct LiveNode {
     /// Absent: it is known by its addresses alone.
     name: Option<String>,
     id: u32,
-    rings: BTreeMap<u8, String>,
+    rings: BTreeMap<u8, Address>,
+}
+
+/// Of a node on a ring.
+#[derive(PartialEq)]
+enum Address {
+    Known(IpAddr),
+    /// A name, which Corosync looks up when it starts.
+    Name,
+}
+
+impl Address {
+    fn of(text: &str) -> Self {
+        text.parse().map_or(Self::Name, Self::Known)
+    }
 }
 
 impl LiveNode {
@@ -136,7 +160,7 @@ impl LiveNode {
     fn of<'a>(value: impl Fn(&str) -> Option<&'a str>) -> Option<Self> {
         let rings = (0..=7).filter_map(|n| {
             let address = value(&format!("ring{n}_addr"))?;
-            Some((n, address.to_owned()))
+            Some((n, Address::of(address)))
         });
         Some(Self {
             name: value("name").map(str::to_owned),
@@ -174,11 +198,8 @@ impl LiveNodes {
             let member = map.get(&format!("runtime.members.{}.ip", node.id));
             let member = member.map(String::as_str).unwrap_or_default();
             for (number, address) in &mut node.rings {
-                // Corosync looks a name up when it starts.
-                if address.parse::<IpAddr>().is_err() {
-                    if let Some(found) = member_address(member, *number) {
-                        found.clone_into(address);
-                    }
+                if let (Address::Name, Some(found)) = (&address, member_address(member, *number)) {
+                    *address = Address::of(found);
                 }
             }
             node
@@ -189,11 +210,11 @@ impl LiveNodes {
     /// The node of the file.
     fn of(&self, node: &NodeEntry) -> Option<&LiveNode> {
         let named = |live: &&LiveNode| live.name.as_deref() == Some(node.name.as_str());
-        let addresses: BTreeSet<String> =
-            node.addresses.values().map(|it| it.to_string()).collect();
-        let has_one_of = |live: &&LiveNode| {
-            live.name.is_none() && live.rings.values().any(|ring| addresses.contains(ring))
+        let has = |ring: &Address| {
+            let mut addresses = node.addresses.values();
+            addresses.any(|address| *ring == Address::Known(**address))
         };
+        let has_one_of = |live: &&LiveNode| live.name.is_none() && live.rings.values().any(has);
         let mut all = self.0.iter();
         all.find(named).or_else(|| self.0.iter().find(has_one_of))
     }
@@ -279,12 +300,15 @@ mod tests {
                     nodelist.node.0.ring0_addr (str) = 10.0.1.1\nnodelist.node.0.ring1_addr (str) = 10.0.2.1\n\
                     nodelist.node.1.name (str) = b\nnodelist.node.1.nodeid (u32) = 2\n\
                     nodelist.node.1.ring0_addr (str) = 10.0.1.2\nnodelist.node.1.ring1_addr (str) = 10.0.2.2\n";
-        let numbers = Numbering::said(&file, &map(said));
+        let numbers = Numbering::listed(&file, &map(said));
         assert_eq!(numbers.nodes, [("a".into(), 1), ("b".into(), 2)].into());
         assert_eq!(numbers.links, [("r0".into(), 0), ("r1".into(), 1)].into());
         // It said nothing.
-        let numbers = Numbering::said(&file, &BTreeMap::new());
+        let numbers = Numbering::listed(&file, &BTreeMap::new());
         assert_eq!(numbers, Numbering::of(&file, None));
+        // It was asked, and does not answer.
+        let silent = Numbering::said(&file, Some(&Told::Silent(5)));
+        assert_eq!(silent, Numbering::default());
     }
 
     #[test]
@@ -294,12 +318,12 @@ mod tests {
                     nodelist.node.0.ring0_addr (str) = a-r0\nnodelist.node.0.ring1_addr (str) = a-r1\n\
                     nodelist.node.1.nodeid (u32) = 2\nnodelist.node.1.ring0_addr (str) = 10.0.1.2\n\
                     runtime.members.1.ip (str) = r(0) ip(10.0.1.1) r(1) ip(10.0.2.1) \n";
-        let numbers = Numbering::said(&file, &map(said));
+        let numbers = Numbering::listed(&file, &map(said));
         assert_eq!(numbers.nodes, [("a".into(), 1), ("b".into(), 2)].into());
         assert_eq!(numbers.links, [("r0".into(), 0), ("r1".into(), 1)].into());
-        // A member that is gone, or that forges what it is called, gives no number that others have.
+        // A node whose names were never looked up gives no number.
         let gone = said.replace("runtime.members.1", "runtime.members.7");
-        let numbers = Numbering::said(&file, &map(&gone));
+        let numbers = Numbering::listed(&file, &map(&gone));
         assert_eq!(numbers.links, [("r0".into(), 0)].into());
     }
 }

@@ -28,7 +28,7 @@ pub(crate) fn links(
     let map = cmap::entries(map);
     let map = map.map(|(key, value)| (key.to_owned(), value.to_owned()));
     let mut all = BTreeMap::new();
-    for (name, number) in Numbering::said(file, &map.collect()).links {
+    for (name, number) in Numbering::listed(file, &map.collect()).links {
         let mut link = LinkMeasured::default();
         let mark = format!(".link{number}.");
         for (key, value) in cmap::entries(stats) {

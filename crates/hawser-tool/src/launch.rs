@@ -295,7 +295,8 @@ fn in_time(from: &Receiver<Vec<u8>>, until: Deadline) -> Option<Vec<u8>> {
 pub fn leave(mut child: Child) {
     // An error means that it has ended.
     let _gone = child.kill();
-    thread::spawn(move || child.wait());
+    // Without a thread it stays a zombie until this program ends.
+    let _none = thread::Builder::new().spawn(move || child.wait());
 }
 
 /// Kills it and takes its end. An error means that it has ended.

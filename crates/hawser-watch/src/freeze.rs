@@ -89,9 +89,10 @@ impl Freezer {
 fn around(report: &IncidentsReport, id: &str) -> Option<(Moment, Moment)> {
     let named = named(id)?;
     let incidents = report.incidents.iter();
-    let mut times = incidents.filter_map(|it| Some((moment(&it.began)?, it.lasted_s)));
-    let near = |at: Moment| at.since(named).abs() <= MOVES.as_secs_f64();
-    let (began, lasted_s) = times.find(|(at, _)| near(*at))?;
+    let times = incidents.filter_map(|it| Some((moment(&it.began)?, it.lasted_s)));
+    let apart = |at: Moment| at.since(named).abs();
+    let near = times.filter(|(at, _)| apart(*at) <= MOVES.as_secs_f64());
+    let (began, lasted_s) = near.min_by(|(a, _), (b, _)| apart(*a).total_cmp(&apart(*b)))?;
     Some(window(began, lasted_s))
 }
 

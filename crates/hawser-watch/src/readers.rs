@@ -138,7 +138,8 @@ pub fn tick(whole: &Mutex<Whole>, host: &mut dyn Host, clock: &Clock) -> Result<
         locked(whole).links(&name, clock.now(), stats);
     }
     if wants.standing {
-        let standing = host.ask(&locked(whole).standing_question(&name))?;
+        let question = locked(whole).standing_question(&name);
+        let standing = host.ask(&question)?;
         locked(whole).standing(&name, standing);
     }
     Ok(())
@@ -162,11 +163,8 @@ impl All {
                 past,
             } = locked(whole).due(clock.now());
             if look {
-                let before = match devices {
-                    true => None,
-                    false => locked(whole).seen(),
-                };
-                let looked = self.look(before);
+                let seen = locked(whole).seen();
+                let looked = self.look(devices, seen);
                 locked(whole).looked(clock.now(), seconds(clock), looked);
             }
             if past {
@@ -183,13 +181,17 @@ impl All {
         }
     }
 
-    /// With what was seen before the fence devices are not asked again.
-    fn look(&mut self, before: Option<StatusFacts>) -> Result<(StatusFacts, Judged), String> {
+    /// But where they are due, fence devices are not asked again: what was seen of them before stands.
+    fn look(
+        &mut self,
+        devices: bool,
+        seen: Option<StatusFacts>,
+    ) -> Result<(StatusFacts, Judged), String> {
         let unreached = self.connect();
         let limits = Limits::PROMPT.times(self.slowness);
         let heads = &mut self.heads;
-        let facts = match before {
-            Some(before) => observe_again(&self.file, heads, unreached, limits, &before),
+        let mut facts = match seen.as_ref().filter(|_| !devices) {
+            Some(seen) => observe_again(&self.file, heads, unreached, limits, seen),
             // The links are read by those who read each head.
             None => {
                 let mut facts = observe(&self.file, heads, unreached, limits, Duration::ZERO);
@@ -197,6 +199,9 @@ impl All {
                 facts
             }
         };
+        if let Some(seen) = &seen {
+            facts.keep_numbers(seen);
+        }
         let judge = JUDGE_PROMPTLY * self.slowness;
         let judged = judged(&self.file, &facts, &mut self.heads, judge);
         judged

@@ -48,7 +48,7 @@ fn links(file: Option<&ClusterFile>, own: &HostName, facts: &Facts) -> Vec<LinkR
     let (Some(file), Some(last)) = (file, view.links.last()) else {
         return Vec::new();
     };
-    let numbering = Numbering::said(file, &view.nodes);
+    let numbering = Numbering::said(file, view.nodes.as_ref());
     let mut links = Vec::new();
     for (peer, id) in numbering.nodes.iter().filter(|(peer, _)| *peer != own) {
         for (name, number) in &numbering.links {

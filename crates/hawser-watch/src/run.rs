@@ -248,7 +248,7 @@ impl OwnView {
     }
 
     /// Looks, at the fence devices too or at all but them; of these is known what was seen before. A head that does not say how
-    /// it stands has not been looked at: nothing that is wrong is over for that.
+    /// it stands has not been looked at, so its alarms stand.
     pub fn look(&mut self, devices: bool) -> Viewed {
         // Who was silent for too long while it was judged is gone with the thread that waits for it.
         let own = self.own.clone();
@@ -258,6 +258,9 @@ impl OwnView {
         if !facts.views.contains_key(&self.own) {
             let why = facts.unreached.remove(&self.own);
             return Err(why.unwrap_or_else(|| format!("{} was not asked", self.own)));
+        }
+        if let Some(last) = &self.last {
+            facts.keep_numbers(last);
         }
         if devices {
             probe(&self.file, &mut self.head, &mut facts);

@@ -53,18 +53,16 @@ impl Links {
             let Some(last) = view.links.last() else {
                 continue;
             };
-            let numbering = Numbering::said(file, &view.nodes);
+            let numbering = Numbering::said(file, view.nodes.as_ref());
             let others = numbering.nodes.iter();
             for (to, id) in others.filter(|(to, _)| *to != from && member(to)) {
                 let mut pair = [from.clone(), to.clone()];
                 pair.sort();
-                let mut up = 0;
                 for (link, number) in &numbering.links {
                     let key = |name: &str| format!("stats.knet.node{id}.link{number}.{name}");
                     let of_pair = (link.clone(), pair.clone());
                     match last.get(&key("connected")).map(String::as_str) {
                         Some("1") => {
-                            up += 1;
                             let grew = |name: &str| grew(&view.links, &key(name));
                             if let (Some(sent), Some(answered)) =
                                 (grew("tx_ping_packets"), grew("rx_pong_packets"))
@@ -81,6 +79,7 @@ impl Links {
                         None => {}
                     }
                 }
+                let up = connected(last, *id);
                 if up < 2 {
                     links.single.insert(pair, up);
                 }
@@ -142,6 +141,15 @@ pub fn links_said(
     said
 }
 
+/// How many links to this node are up, whatever the file calls them.
+fn connected(stats: &BTreeMap<String, String>, node: u32) -> usize {
+    let of_node = format!("stats.knet.node{node}.link");
+    let up = stats.iter().filter(|(key, value)| {
+        key.starts_with(&of_node) && key.ends_with(".connected") && *value == "1"
+    });
+    up.count()
+}
+
 /// By how much a counter grew while it was watched.
 fn grew(samples: &[BTreeMap<String, String>], key: &str) -> Option<u64> {
     let of = |sample: &BTreeMap<String, String>| sample.get(key)?.parse::<u64>().ok();
@@ -154,6 +162,7 @@ fn grew(samples: &[BTreeMap<String, String>], key: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::view::Told;
     use hawser_model::cluster_file::parse_complete;
 
     fn said(samples: &[&[(&str, &str)]]) -> Vec<String> {
@@ -172,10 +181,10 @@ mod tests {
         };
         let view = HeadView {
             links: samples.iter().map(sample).collect(),
-            nodes: nodes
-                .iter()
-                .map(|(k, v)| ((*k).into(), (*v).into()))
-                .collect(),
+            nodes: (!nodes.is_empty()).then(|| {
+                let nodes = nodes.iter().map(|(k, v)| ((*k).into(), (*v).into()));
+                Told::Said(nodes.collect())
+            }),
             ..HeadView::default()
         };
         let mut said = Vec::new();
@@ -208,6 +217,15 @@ mod tests {
             said_by(&nodes, &[&down]),
             ["heartbeat link ring0 between head1 and head2 is down"]
         );
+        // What runs under addresses that the file does not have is no link of it, and joins the nodes all the same.
+        let others = nodes.map(|(key, value)| {
+            (
+                key,
+                value.strip_prefix("10.72").map_or(value, |_| "192.0.2.9"),
+            )
+        });
+        let both = [("link0.connected", "1"), ("link1.connected", "1")];
+        assert_eq!(said_by(&others, &[&both]), Vec::<String>::new());
     }
 
     #[test]

@@ -130,8 +130,20 @@ pub fn observe_alone(
 }
 
 impl StatusFacts {
-    /// What is asked seldom is as it was before: fence devices, echoes, and who claims addresses. So are Corosync's numbers, where it
-    /// did not answer.
+    /// Where a Corosync does not say whose its numbers are, they are those that it gave before.
+    pub fn keep_numbers(&mut self, before: &Self) {
+        for (name, view) in &mut self.views {
+            let said = view
+                .nodes
+                .as_ref()
+                .is_none_or(|nodes| nodes.said().is_some());
+            if let (false, Some(before)) = (said, before.views.get(name)) {
+                view.nodes.clone_from(&before.nodes);
+            }
+        }
+    }
+
+    /// What is asked seldom is as it was before: fence devices, echoes, and who claims addresses.
     fn take_rare(&mut self, before: &Self) {
         self.claims.clone_from(&before.claims);
         self.echoes.clone_from(&before.echoes);
@@ -140,9 +152,6 @@ impl StatusFacts {
         for (name, view) in &mut self.views {
             if let Some(before) = before.views.get(name) {
                 view.fence_status.clone_from(&before.fence_status);
-                if view.nodes.is_empty() {
-                    view.nodes.clone_from(&before.nodes);
-                }
             }
         }
     }

@@ -6,12 +6,11 @@
 
 mod known;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use hawser_agent::questions::{Pulse, ReadPulse, ReadStanding, Standing};
 use hawser_cluster::host::HeadView;
-use hawser_cluster::host::view::PoolView;
 use hawser_cluster::live::{Judged, Said, StatusFacts, links_said};
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::host::CertificateFacts;
@@ -53,6 +52,8 @@ pub struct Resident {
     running: Running,
     certificates: Vec<CertificateFacts>,
     status: StatusFacts,
+    /// The ports of each pool's portals, as they were known last.
+    ports: BTreeMap<String, BTreeSet<u16>>,
     judged: Option<ClusterStatus>,
     /// When the head was asked for it, in seconds since 1970 UTC.
     asked_at: Option<u64>,
@@ -81,6 +82,7 @@ impl Resident {
             running: Running::default(),
             certificates: Vec::new(),
             status: StatusFacts::default(),
+            ports: BTreeMap::new(),
             judged: None,
             asked_at: None,
             said: Vec::new(),
@@ -103,11 +105,9 @@ impl Resident {
 
     /// What is asked of the head as it stands.
     pub fn standing_question(&self) -> ReadStanding {
-        let own = self.status.views.get(&self.own);
-        let pools = own.into_iter().flat_map(|view| view.pools.values());
         ReadStanding {
             drops: true,
-            ports: pools.flat_map(PoolView::ports).copied().collect(),
+            ports: self.ports.values().flatten().copied().collect(),
         }
     }
 
@@ -209,7 +209,12 @@ impl Resident {
         let clock = facts.views.get(&self.own).and_then(|view| view.clock);
         self.asked_at = clock.map(|clock| clock.asked_us / 1_000_000);
         let own = facts.views.get(&self.own);
-        self.sources.view |= own.is_some_and(|view| !view.engine_does_not_answer());
+        for (pool, seen) in own.into_iter().flat_map(|view| &view.pools) {
+            if let Some(ports) = seen.ports() {
+                self.ports.insert(pool.clone(), ports.clone());
+            }
+        }
+        self.sources.view |= own.is_some_and(|view| !view.engine_is_silent());
         self.status = facts;
         self.judged = Some(judged.status);
         self.said = judged.said;

@@ -120,9 +120,7 @@ impl Asked {
             // Whoever does not answer here does not answer above either.
             Told::Silent(_) | Told::Failed(_) => Vec::new(),
         });
-        if let Some(Told::Said(nodes)) = self.nodes.map(Begun::end_told) {
-            view.nodes = nodes;
-        }
+        view.nodes = self.nodes.map(Begun::end_told);
         view.quorum_device = self.quorum_device.map(Begun::end_told);
         for (device, begun) in self.devices {
             let said = match begun.end() {

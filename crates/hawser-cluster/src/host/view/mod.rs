@@ -135,8 +135,9 @@ pub struct HeadView {
     pub fencer: Option<Told<Fencer>>,
     /// The statistics of its heartbeat links (`stats.knet…`), and again when they were watched.
     pub links: Vec<BTreeMap<String, String>>,
-    /// What its Corosync says of the nodes (`nodelist.node.…`, `runtime.members.….ip`): by whose numbers the statistics are.
-    pub nodes: BTreeMap<String, String>,
+    /// What its Corosync says of the nodes (`nodelist.node.…`, `runtime.members.….ip`), by whose numbers the statistics are; not
+    /// asked where none runs.
+    pub nodes: Option<Told<BTreeMap<String, String>>>,
     /// For each fence device that was asked from here: absent when it answered, else why it would not fence.
     pub fence_status: BTreeMap<String, Option<String>>,
     /// Why the quorum device has no vote here; absent where it votes.
@@ -158,24 +159,30 @@ pub struct HeadView {
 }
 
 impl HeadView {
-    /// Whether its Corosync, its Pacemaker or a service that pools need did not answer, or not in time, as on a head that is short
-    /// of processors or that has just begun: it is worth asking again soon. A pool that hangs is not: each question about one may
-    /// leave a process that hangs too.
+    /// Whether it is worth asking again soon: its engine is [silent](Self::engine_is_silent), or has refused, as one that has just
+    /// begun does.
     pub fn engine_does_not_answer(&self) -> bool {
-        fn no_answer<T>(part: &Option<Told<T>>) -> bool {
+        fn refused<T>(part: &Option<Told<T>>) -> bool {
             part.as_ref().is_some_and(|it| it.said().is_none())
         }
+        // A fencer without a device for a node may refuse for good.
+        let engine = refused(&self.quorum) || refused(&self.controller) || refused(&self.cib);
+        engine || refused(&self.nodes) || self.engine_is_silent()
+    }
+
+    /// Whether its Corosync, its Pacemaker or a service that pools need did not answer in time, as on a head that is short of
+    /// processors. A pool that hangs is another matter: each question about one may leave a process that hangs too.
+    pub fn engine_is_silent(&self) -> bool {
         fn silent<T>(part: &Option<Told<T>>) -> bool {
             part.as_ref().is_some_and(Told::is_silent)
         }
-        no_answer(&self.quorum)
-            || no_answer(&self.controller)
-            || no_answer(&self.cib)
-            // One without a device for a node may refuse for good.
+        silent(&self.quorum)
+            || silent(&self.controller)
+            || silent(&self.cib)
             || silent(&self.fencer)
             || self.services.values().any(Told::is_silent)
             // Its tools have a limit of their own, after which they have failed.
-            || no_answer(&self.quorum_device)
+            || self.quorum_device.as_ref().is_some_and(|it| it.said().is_none())
     }
 }
 

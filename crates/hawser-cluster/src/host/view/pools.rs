@@ -87,12 +87,15 @@ pub enum PoolView {
 }
 
 impl PoolView {
-    /// The ports of the portals at which it offers storage here.
-    pub fn ports(&self) -> &BTreeSet<u16> {
-        static NONE: BTreeSet<u16> = BTreeSet::new();
+    /// The ports of the portals at which it offers storage here, where its `exports.toml` could be read.
+    pub fn ports(&self) -> Option<&BTreeSet<u16>> {
         match self {
-            Self::Here { ports, .. } => ports,
-            Self::Away(_) | Self::Short(_) | Self::Hangs(_) => &NONE,
+            Self::Here {
+                ports,
+                file: Told::Said(None),
+                ..
+            } => Some(ports),
+            _ => None,
         }
     }
 }

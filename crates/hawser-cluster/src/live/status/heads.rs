@@ -79,7 +79,7 @@ pub(super) fn views(file: &ClusterFile, facts: &StatusFacts, truth: &Truth, foun
             }
             Stand::Minority if truth.quorate => {
                 let view = &facts.views[name];
-                let numbering = Numbering::said(file, &view.nodes);
+                let numbering = Numbering::said(file, view.nodes.as_ref());
                 let seen = members(view);
                 let seen = numbering.nodes.iter().filter(|(_, id)| seen.contains(id));
                 let seen: Vec<&str> = seen.map(|(node, _)| node.as_str()).collect();

@@ -36,6 +36,7 @@ const SACK: u8 = 2;
 #[derive(Debug, PartialEq)]
 struct Connection {
     at: IpAddr,
+    port: u16,
     client: IpAddr,
     /// How often the oldest segment under way was sent again at its timeout.
     unanswered: u8,
@@ -67,7 +68,7 @@ pub(crate) type ByClient = BTreeMap<(IpAddr, IpAddr), SentSegments>;
 /// What was sent to clients since they were seen first.
 #[derive(Default)]
 pub(crate) struct Served {
-    /// The ports at which storage is served.
+    /// The ports that were read last: a connection to another one is not new because it was not seen before.
     ports: BTreeSet<u16>,
     /// As they were read last, and the time before: a dump may miss one while others of its place in the kernel's table go.
     before: Option<[Connections; 2]>,
@@ -85,12 +86,8 @@ impl Served {
         diag: &mut SocketDiag,
         ports: &BTreeSet<u16>,
     ) -> Result<ByClient, KernelError> {
-        if self.ports != *ports {
-            // Those to a port that was not read before are not new.
-            self.before = None;
-            self.ports.clone_from(ports);
-        }
         self.take(diag.connections(ports)?);
+        self.ports.clone_from(ports);
         Ok(self.clients.clone())
     }
 
@@ -109,7 +106,10 @@ impl Served {
                 match before.iter().find_map(|then| then.get(cookie)) {
                     Some(known) if known.is_silent() => None,
                     Some(known) => connection.sent.since(&known.sent),
-                    None => Some(connection.whole()),
+                    None => self
+                        .ports
+                        .contains(&connection.port)
+                        .then(|| connection.whole()),
                 }
             });
             if let Some(gain) = gain.filter(|_| !connection.is_silent()) {
@@ -188,6 +188,7 @@ fn decode(message: &[u8], ports: &BTreeSet<u16>) -> Option<(u64, Connection)> {
     let segment = u64::from(u32_at(info, 16)?).max(1);
     let connection = Connection {
         at: address_at(message, LOCAL)?.to_canonical(),
+        port,
         client: address_at(message, PEER)?.to_canonical(),
         unanswered: *info.get(2)?,
         sent: SentSegments {
@@ -207,6 +208,7 @@ mod tests {
 
     use super::*;
 
+    const PORT: u16 = 3260;
     const HEAD: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 72, 2, 207));
 
     fn client(number: u8) -> IpAddr {
@@ -224,6 +226,7 @@ mod tests {
     fn connection(of: u8, counted: [u64; 3]) -> Connection {
         Connection {
             at: HEAD,
+            port: PORT,
             client: client(of),
             unanswered: 0,
             sent: sent(counted),
@@ -231,9 +234,17 @@ mod tests {
         }
     }
 
+    /// One that has read the port before.
+    fn known() -> Served {
+        Served {
+            ports: [PORT].into(),
+            ..Served::default()
+        }
+    }
+
     #[test]
     fn each_connection_is_compared_with_itself_and_a_new_one_counts_as_a_whole() {
-        let mut served = Served::default();
+        let mut served = known();
         served.take([(1, connection(31, [5_000, 900, 3]))].into());
         let first = served.clients.clone();
         assert_eq!(sent_between(&first, &first), []);
@@ -266,7 +277,7 @@ mod tests {
 
     #[test]
     fn what_fell_is_no_gain_and_a_client_that_is_gone_is_forgotten() {
-        let mut served = Served::default();
+        let mut served = known();
         served.take([(1, connection(31, [5_000, 9, 0]))].into());
         served.take([(1, connection(31, [3, 1, 0]))].into());
         assert_eq!(served.totals(), &[].into());
@@ -294,7 +305,7 @@ mod tests {
 
     #[test]
     fn a_client_that_is_off_loses_nothing() {
-        let mut served = Served::default();
+        let mut served = known();
         served.take([(1, connection(31, [100, 0, 0]))].into());
         let silent = Connection {
             unanswered: SILENT,
@@ -310,7 +321,7 @@ mod tests {
 
     #[test]
     fn what_a_login_was_answered_again_is_no_loss_of_data() {
-        let mut served = Served::default();
+        let mut served = known();
         served.take(Connections::new());
         let accepted_late = Connection {
             resent_data: Packets(1),

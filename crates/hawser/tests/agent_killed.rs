@@ -5,7 +5,7 @@ mod agent_support;
 
 use std::time::Duration;
 
-use agent_support::{Nodes, ask, eventually};
+use agent_support::{Nodes, ask, eventually, eventually_is};
 use hawser_agent::questions::{TryKnob, TurnKnob, UndoChange};
 use hawser_model::knob::{Knob, Side};
 
@@ -15,6 +15,9 @@ const SHOW: &str = "\
     cd /sys/class/net/ring0; grep -H '' mtu tx_queue_len threaded queues/*/[rx]ps_cpus queues/*/rps_flow_cnt; \
     find /proc/sys/net -type f -perm /200 | grep -v -e conntrack_ -e /flush$ | sort | xargs grep -H '' 2>/dev/null; \
     find /etc/sysctl.d /etc/udev /etc/systemd/network -type f | sort | xargs md5sum";
+
+/// What an agent has left to be undone.
+const LEFT: &str = "cd /var/lib/hawser 2>/dev/null && [ -n \"$(ls -A)\" ] || exit 0; ls -lAR; find . -type f | xargs -r cat";
 
 fn knobs() -> Vec<(Knob, &'static str)> {
     let interface = || "ring0".into();
@@ -131,12 +134,13 @@ fn an_agent_killed_while_it_turns_knobs_leaves_no_trace() {
             }
         }
         killer.wait().unwrap();
-        eventually("undone", Duration::from_secs(20), || {
-            nodes
-                .b
-                .sh("ls -A /var/lib/hawser 2>/dev/null || true")
-                .is_empty()
+        // A guard whose undoing is refused for a moment tries again for a minute.
+        let mut left = String::new();
+        let undone = eventually_is(Duration::from_secs(90), || {
+            left = nodes.b.sh(LEFT);
+            left.is_empty()
         });
+        assert!(undone, "kill {kill} after {moment} ms left:\n{left}");
         let after = nodes.b.sh(SHOW);
         let differing: Vec<_> = before
             .lines()

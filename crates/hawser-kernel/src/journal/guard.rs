@@ -5,12 +5,25 @@
 //! when the agent ends, `kill -9` included, and the guard wakes.
 
 use std::io::Read;
+use std::thread;
+use std::time::Duration;
 
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::setsid;
 
 use super::{Journal, Owner};
 use crate::KernelError;
+
+/// What the kernel refuses now it may take in a moment, such as a setting of an interface while many others are made or removed: the
+/// guard tries again after these, a minute in all.
+const AGAIN: [Duration; 6] = [
+    Duration::from_millis(250),
+    Duration::from_secs(1),
+    Duration::from_secs(4),
+    Duration::from_secs(10),
+    Duration::from_secs(15),
+    Duration::from_secs(30),
+];
 
 /// Waits until `lifeline` ends, then undoes the trials of `owner`. `ready` is called as soon as
 /// the guard stands.
@@ -30,6 +43,12 @@ pub fn watch(
     ready();
     let mut buffer = [0; 64];
     while !matches!(lifeline.read(&mut buffer), Ok(0)) {}
+    for pause in AGAIN {
+        if journal.undo_trials_of(owner).is_ok() {
+            return Ok(());
+        }
+        thread::sleep(pause);
+    }
     journal.undo_trials_of(owner).map(|_| ())
 }
 

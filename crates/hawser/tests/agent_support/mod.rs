@@ -243,13 +243,25 @@ pub fn ask<A: Ask>(agent: &mut Agent, question: &A) -> Result<A::Answer, HostErr
 }
 
 /// Waits until `done`, at most so long.
-pub fn eventually(what: &str, at_most: Duration, mut done: impl FnMut() -> bool) -> Duration {
+pub fn eventually(what: &str, at_most: Duration, done: impl FnMut() -> bool) -> Duration {
+    let start = Instant::now();
+    assert!(
+        eventually_is(at_most, done),
+        "{what}: not within {at_most:?}"
+    );
+    start.elapsed()
+}
+
+/// Waits until `done`, at most so long; false: it is not yet.
+pub fn eventually_is(at_most: Duration, mut done: impl FnMut() -> bool) -> bool {
     let start = Instant::now();
     while !done() {
-        assert!(start.elapsed() < at_most, "{what}: not within {at_most:?}");
+        if start.elapsed() >= at_most {
+            return false;
+        }
         thread::sleep(Duration::from_millis(10));
     }
-    start.elapsed()
+    true
 }
 
 /// A file in a scratch directory.

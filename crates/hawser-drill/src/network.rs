@@ -25,10 +25,9 @@ pub(crate) fn links(
     map: &str,
     stats: &str,
 ) -> BTreeMap<LinkName, LinkMeasured> {
-    let map = cmap::entries(map);
-    let map = map.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let map = cmap::chosen(map, |_| true);
     let mut all = BTreeMap::new();
-    for (name, number) in Numbering::listed(file, &map.collect()).links {
+    for (name, number) in Numbering::listed(file, &map).links {
         let mut link = LinkMeasured::default();
         let mark = format!(".link{number}.");
         for (key, value) in cmap::entries(stats) {

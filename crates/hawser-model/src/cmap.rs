@@ -1,6 +1,8 @@
 //! What `corosync-cmapctl` prints of Corosync's runtime map: lines of `name (type) = value` (cmap_keys(7)). It comes from
 //! a host, or was pasted: lines of another form are passed over, and no more is taken than a real map has.
 
+use std::collections::BTreeMap;
+
 /// Lines that are looked at. A cluster of 16 nodes with 8 links has some 5 000 entries.
 const MOST_LINES: usize = 65_536;
 
@@ -13,6 +15,14 @@ const LONGEST_VALUE: usize = 4_096;
 /// The names and values, in their order.
 pub fn entries(text: &str) -> impl Iterator<Item = (&str, &str)> {
     text.lines().take(MOST_LINES).filter_map(entry)
+}
+
+/// Those whose names are wanted.
+pub fn chosen(text: &str, wanted: impl Fn(&str) -> bool) -> BTreeMap<String, String> {
+    let chosen = entries(text).filter(|(name, _)| wanted(name));
+    chosen
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
 }
 
 /// The value of this name.
@@ -42,6 +52,9 @@ mod tests {
         let read: Vec<_> = entries(text).collect();
         let members = ("runtime.members.1.ip", "r(0) ip(10.0.0.1) = odd");
         assert_eq!(read, [("stats.knet.node2.link0.connected", "1"), members]);
+        let chosen = chosen(text, |name| name.starts_with("runtime."));
+        let alone = (members.0.to_owned(), members.1.to_owned());
+        assert_eq!(chosen, [alone].into());
         assert_eq!(value(text, "runtime.members.1.ip"), Some(members.1));
         assert_eq!(value(text, "runtime.members.1"), None);
     }

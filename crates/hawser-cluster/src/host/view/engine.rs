@@ -254,21 +254,15 @@ fn nodes(limit: u32) -> Told<BTreeMap<String, String>> {
     let prefixes = ["nodelist.node.", "runtime.members."];
     tool(limit, "corosync-cmapctl", &prefixes, |said, end| {
         let tells = |name: &str| name.starts_with(prefixes[0]) || name.ends_with(".ip");
-        let told = cmap::entries(said).filter(|(name, _)| tells(name));
-        end.well.then(|| {
-            told.map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .collect()
-        })
+        end.well.then(|| cmap::chosen(said, tells))
     })
 }
 
 /// What is said about links.
 fn statistics(said: &str) -> BTreeMap<String, String> {
-    let of_link = |name: &str| name.starts_with("stats.knet.") && !name.contains("bytes");
-    cmap::entries(said)
-        .filter(|(name, _)| of_link(name))
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .collect()
+    cmap::chosen(said, |name| {
+        name.starts_with("stats.knet.") && !name.contains("bytes")
+    })
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! One reading as people and scripts see it.
 
-use std::collections::BTreeMap;
-
 use hawser_cluster::host::HeadView;
 use hawser_cluster::host::view::{PoolView, Told};
+use hawser_cluster::live::grew;
 use hawser_cluster::numbering::Numbering;
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
@@ -75,15 +74,6 @@ fn links(file: Option<&ClusterFile>, own: &HostName, facts: &Facts) -> Vec<LinkR
         }
     }
     links
-}
-
-/// By how much a counter grew while it was watched.
-fn grew(samples: &[BTreeMap<String, String>], key: &str) -> Option<u64> {
-    let of = |sample: &BTreeMap<String, String>| sample.get(key)?.parse::<u64>().ok();
-    match samples {
-        [first, .., last] => of(last)?.checked_sub(of(first)?),
-        _ => None,
-    }
 }
 
 fn pools(view: &HeadView) -> Vec<PoolReading> {

@@ -150,8 +150,8 @@ fn connected(stats: &BTreeMap<String, String>, node: u32) -> usize {
     up.count()
 }
 
-/// By how much a counter grew while it was watched.
-fn grew(samples: &[BTreeMap<String, String>], key: &str) -> Option<u64> {
+/// By how much a counter of the links grew while they were watched.
+pub fn grew(samples: &[BTreeMap<String, String>], key: &str) -> Option<u64> {
     let of = |sample: &BTreeMap<String, String>| sample.get(key)?.parse::<u64>().ok();
     match samples {
         [first, .., last] => of(last)?.checked_sub(of(first)?),

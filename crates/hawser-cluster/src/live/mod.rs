@@ -34,7 +34,7 @@ pub use apply::{Applied, ApplyError, Options, apply, plan_live};
 pub use fence_questions::{FenceAsk, fence_asks};
 pub use gather::{Fences, gather};
 pub use judged::{JUDGE_PATIENTLY, JUDGE_PROMPTLY, judged};
-pub use links::links_said;
+pub use links::{grew, links_said};
 pub use operate::{Manner, Operated, move_pool, set_standby};
 pub use orders::{LeftOrder, OrderKind, left_orders};
 pub use power::{Switch, cannot_switch, switches};

@@ -5,7 +5,7 @@ mod agent_support;
 
 use std::time::Duration;
 
-use agent_support::{Nodes, ask, eventually, eventually_is};
+use agent_support::{Nodes, ask, eventually, wait};
 use hawser_agent::questions::{TryKnob, TurnKnob, UndoChange};
 use hawser_model::knob::{Knob, Side};
 
@@ -136,7 +136,7 @@ fn an_agent_killed_while_it_turns_knobs_leaves_no_trace() {
         killer.wait().unwrap();
         // A guard whose undoing is refused for a moment tries again for a minute.
         let mut left = String::new();
-        let undone = eventually_is(Duration::from_secs(90), || {
+        let undone = wait::eventually(Duration::from_secs(90), || {
             left = nodes.b.sh(LEFT);
             left.is_empty()
         });

@@ -43,13 +43,18 @@ pub fn watch(
     ready();
     let mut buffer = [0; 64];
     while !matches!(lifeline.read(&mut buffer), Ok(0)) {}
+    undo(journal, owner)
+}
+
+/// Undoes the trials of an owner that is gone.
+fn undo(journal: &Journal, owner: &Owner) -> Result<(), KernelError> {
     for pause in AGAIN {
         if journal.undo_trials_of(owner).is_ok() {
             return Ok(());
         }
         thread::sleep(pause);
     }
-    journal.undo_trials_of(owner).map(|_| ())
+    journal.undo_trials_of(owner).map(drop)
 }
 
 /// Holds back what asks a program to end: systemd ends a login's last processes so, the guard's agent among
@@ -59,4 +64,38 @@ fn outlive_the_login() {
     let asks = [Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT];
     // It fails only for a signal that cannot be held back, and these can.
     let _held = asks.into_iter().collect::<SigSet>().thread_block();
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use hawser_model::knob::Knob;
+
+    use super::super::tests::on_a_host;
+    use super::*;
+
+    #[test]
+    fn what_is_refused_for_a_moment_is_undone_all_the_same() {
+        on_a_host(|journal, place| {
+            let owner = Owner::own().unwrap();
+            let name = "net.ipv4.ipfrag_time".to_owned();
+            journal.begin(&Knob::Sysctl { name }, "44", &owner).unwrap();
+            // A folder in its place takes no value.
+            let file = place.join("proc/sys/net/ipv4/ipfrag_time");
+            fs::remove_file(&file).unwrap();
+            fs::create_dir(&file).unwrap();
+            assert!(journal.undo_trials_of(&owner).is_err());
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    thread::sleep(AGAIN[0] / 2);
+                    fs::remove_dir(&file).unwrap();
+                    fs::write(&file, "44\n").unwrap();
+                });
+                undo(&journal, &owner).unwrap();
+            });
+            assert_eq!(fs::read_to_string(&file).unwrap().trim(), "30");
+            assert!(!place.join("a").exists());
+        });
+    }
 }

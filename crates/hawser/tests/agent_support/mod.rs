@@ -4,6 +4,9 @@
 //! holds them, also when a test panics; what a killed run left behind, the next one removes.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
+#[path = "../support/wait.rs"]
+pub mod wait;
+
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::AsFd;
@@ -246,22 +249,10 @@ pub fn ask<A: Ask>(agent: &mut Agent, question: &A) -> Result<A::Answer, HostErr
 pub fn eventually(what: &str, at_most: Duration, done: impl FnMut() -> bool) -> Duration {
     let start = Instant::now();
     assert!(
-        eventually_is(at_most, done),
+        wait::eventually(at_most, done),
         "{what}: not within {at_most:?}"
     );
     start.elapsed()
-}
-
-/// Waits until `done`, at most so long; false: it is not yet.
-pub fn eventually_is(at_most: Duration, mut done: impl FnMut() -> bool) -> bool {
-    let start = Instant::now();
-    while !done() {
-        if start.elapsed() >= at_most {
-            return false;
-        }
-        thread::sleep(Duration::from_millis(10));
-    }
-    true
 }
 
 /// A file in a scratch directory.

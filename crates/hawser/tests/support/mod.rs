@@ -6,13 +6,13 @@ mod json;
 pub mod ssh;
 mod traffic;
 pub mod verbs;
+mod wait;
 
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hawser_lab::impair::{Counts, Direction};
 use hawser_lab::{LabGuard, LabStatus, PortImpairment};
@@ -22,6 +22,7 @@ use hawser_tool::processes::{self, Process};
 pub use json::json;
 #[allow(unused_imports, reason = "each test binary uses its part")]
 pub use traffic::Traffic;
+pub use wait::eventually;
 
 /// The binary under test: `$HAWSER_BIN`, or the one that was built with the tests.
 pub fn hawser() -> PathBuf {
@@ -225,20 +226,6 @@ impl Lab {
 pub fn not_measured(why: &str) {
     // Not by a macro, whose words libtest keeps for itself.
     writeln!(std::io::stderr(), "\nskipped: not measured: {why}").expect("standard error");
-}
-
-/// Asks until the answer is yes, or it has been long enough.
-pub fn eventually(patience: Duration, mut yes: impl FnMut() -> bool) -> bool {
-    let deadline = Instant::now() + patience;
-    loop {
-        if yes() {
-            return true;
-        }
-        if Instant::now() >= deadline {
-            return false;
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
 }
 
 /// Everything of a lab that can be seen from outside: its processes and its files.

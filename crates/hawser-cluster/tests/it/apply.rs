@@ -172,7 +172,8 @@ fn what_takes_a_served_pool_away_is_refused_unless_it_is_allowed() {
         assert!(error.contains(words), "{words}: {error}");
     }
     assert_eq!(left(&cluster), before);
-    apply(true).unwrap();
+    let applied = apply(true).unwrap();
+    assert_eq!(applied.not_running, Vec::<String>::new());
     let (_, configuration) = left(&cluster);
     assert!(configuration.contains("vmpool01") && !configuration.contains("vmpool02"));
 }

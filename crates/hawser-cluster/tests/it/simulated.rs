@@ -116,6 +116,7 @@ impl Cluster {
         }
         let after = scheduled(&self.cib.to_text(), events).unwrap();
         self.cib = Element::parse(&after.cib_after, "the CIB").unwrap();
+        forget_orphans(&mut self.cib);
     }
 }
 
@@ -325,6 +326,29 @@ fn stop(head: &Head) {
     let mut heads = cluster.machines.keys();
     if was_member && heads.any(|name| cluster.is_member(name)) {
         cluster.act(&[down]);
+    }
+}
+
+/// What was stopped since no resource is called so any more is forgotten with its history: the controller does that
+/// (`lrm_delete`), crm_simulate does not.
+fn forget_orphans(cib: &mut Element) {
+    let configuration = cib.first("configuration").map(Element::walk);
+    let elements = configuration.unwrap_or_default().into_iter();
+    let primitives = elements.filter(|it| it.name == "primitive");
+    let known: BTreeSet<String> = primitives
+        .filter_map(|it| it.get("id").map(str::to_owned))
+        .collect();
+    // A copy of a clone has its number behind a colon.
+    let is_known = |it: &Element| {
+        let id = it.get("id").and_then(|id| id.split(':').next());
+        id.is_some_and(|id| known.contains(id))
+    };
+    let nodes = cib.first_or_new("status").children.iter_mut();
+    for history in nodes.flat_map(|node| &mut node.children) {
+        let lists = history.children.iter_mut();
+        for list in lists.filter(|it| it.name == "lrm_resources") {
+            list.children.retain(is_known);
+        }
     }
 }
 

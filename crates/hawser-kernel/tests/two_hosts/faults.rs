@@ -5,7 +5,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use crate::lab::{FLOW, Pair, drain, drops, flow_drops, local, probe, send, tapped};
+use crate::lab::{FLOW, Pair, drain, drain_for, drops, flow_drops, local, probe, send, tapped};
 use hawser_model::drops::TapDirection::{Received, Sent};
 use hawser_model::drops::{DropScope, DropSubject};
 use hawser_model::host::HostWindow;
@@ -33,18 +33,8 @@ fn a_full_socket_buffer() {
     assert_eq!(tapped(&a, Received), (0, 0, 0));
 }
 
-/// Reads until nothing has come for a second: a queue may be slow, and this machine busy.
-fn drain_slowly(socket: &UdpSocket) -> usize {
-    let mut total = 0;
-    let mut quiet = 0;
-    while quiet < 20 {
-        let read = drain(socket);
-        total += read;
-        quiet = if read == 0 { quiet + 1 } else { 0 };
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    total
-}
+/// A queue may be slow.
+const SLOW: Duration = Duration::from_secs(1);
 
 #[test]
 fn a_full_qdisc() {
@@ -56,7 +46,7 @@ fn a_full_qdisc() {
     let mut lost = 0;
     let (a, b) = net.window(&flow, |_| {
         send(&sender, local(&receiver), &probe(1000), 100);
-        lost = 100 - drain_slowly(&receiver) as u64;
+        lost = 100 - drain_for(&receiver, SLOW) as u64;
     });
     assert!(lost > 50, "{lost} of 100 did not fit 15 kB");
     assert_eq!(flow_drops(&a), [("QDISC_DROP", Some("ring0"), lost)]);

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process::Command;
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hawser_kernel::Observer;
 use hawser_model::drops::{DropScope, DropSubject, TapDirection};
@@ -135,8 +135,7 @@ impl Pair {
         let (sender, receiver) = (self.a.udp(from), self.b.udp(to));
         for _ in 0..300 {
             send(&sender, local(&receiver), b"warm-up", 1);
-            thread::sleep(Duration::from_millis(10));
-            if drain(&receiver) > 0 {
+            if drain_for(&receiver, Duration::from_millis(10)) > 0 {
                 return;
             }
         }
@@ -174,8 +173,8 @@ impl Pair {
             .run(move || b.open(&for_b).map(|()| b))
             .expect("open on b");
         work(self);
-        // The last packet may still be in a softirq of the other CPU.
-        thread::sleep(Duration::from_millis(50));
+        // The last packet may still be in a softirq of the other CPU, and that be busy.
+        thread::sleep(Duration::from_millis(150));
         let close = |mut observer: Observer| move || (observer.close().expect("close"), observer);
         let (window_a, a) = self.a.run(close(a));
         let (window_b, b) = self.b.run(close(b));
@@ -206,10 +205,23 @@ pub fn send(socket: &UdpSocket, to: SocketAddr, payload: &[u8], count: usize) ->
         .count()
 }
 
-/// Reads until nothing is there; how many datagrams there were.
+/// Reads until nothing has come for a quarter of a second, since the kernel of a busy machine delivers later than it sends;
+/// how many datagrams there were.
 pub fn drain(socket: &UdpSocket) -> usize {
+    drain_for(socket, Duration::from_millis(250))
+}
+
+/// The same with another silence at the end.
+pub fn drain_for(socket: &UdpSocket, silence: Duration) -> usize {
     let mut buffer = [0; 65_536];
-    std::iter::from_fn(|| socket.recv(&mut buffer).ok()).count()
+    let (mut total, mut last) = (0, Instant::now());
+    loop {
+        match socket.recv(&mut buffer) {
+            Ok(_) => (total, last) = (total + 1, Instant::now()),
+            Err(_) if last.elapsed() >= silence => return total,
+            Err(_) => thread::sleep(Duration::from_millis(5)),
+        }
+    }
 }
 
 /// What a window tells of drops: reason, location, interface, packets; in the order of packets.

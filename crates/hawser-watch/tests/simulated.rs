@@ -396,6 +396,7 @@ fn the_ports_of_the_pools_portals_are_asked_for_once_they_are_known() {
             room: Told::Said(None),
             disks: Told::Said(None),
             ports: [port].into(),
+            encrypted: Told::Said(Vec::new()),
         };
         let view = facts.views.get_mut(head).unwrap();
         view.pools.insert("vmpool01".into(), pool);

@@ -12,6 +12,7 @@ mod files;
 mod ifspeed;
 mod inventory;
 mod kept_logs;
+pub mod keys;
 mod offers;
 mod pacemaker;
 mod ports;

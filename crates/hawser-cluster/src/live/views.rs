@@ -17,7 +17,9 @@ use crate::cib;
 use crate::cib::fencing::targets;
 use crate::exports::host::Parameters;
 use crate::exports::ocf;
-use crate::host::view::{Limits, MoreQuestions, PoolQuestion, Storage};
+use crate::host::keys::{Encrypted, KeyFile};
+use crate::host::questions::CompareKeys;
+use crate::host::view::{Limits, MoreQuestions, PoolQuestion, PoolView, Storage};
 use crate::host::{HeadView, ViewQuestion};
 use crate::numbering::Numbering;
 use crate::xml::Element;
@@ -73,9 +75,11 @@ pub fn observe(
     for more in questions.values_mut() {
         more.watch_links_ms = u64::try_from(watch_links.as_millis()).unwrap_or(u64::MAX);
     }
-    ask(heads, unreached, limits, |name| {
+    let mut facts = ask(heads, unreached, limits, |name| {
         questions.get(name).cloned()
-    })
+    });
+    compare_keys(heads, &mut facts);
+    facts
 }
 
 /// The same for one who looks again because something has changed. No fence device is asked: a head that waits to be fenced is
@@ -94,6 +98,7 @@ pub fn observe_again(
     let mut facts = ask(heads, unreached, limits, |name| {
         questions.get(name).cloned()
     });
+    compare_keys(heads, &mut facts);
     facts.take_rare(before);
     facts
 }
@@ -153,6 +158,35 @@ impl StatusFacts {
             if let Some(before) = before.views.get(name) {
                 view.fence_status.clone_from(&before.fence_status);
             }
+        }
+    }
+}
+
+/// Asks all heads whether they have the keys of what is encrypted in pools, as those heads have them where the pools are.
+fn compare_keys(heads: &mut Hosts, facts: &mut StatusFacts) {
+    let mut users: BTreeMap<String, HostName> = BTreeMap::new();
+    for (head, view) in &facts.views {
+        let encrypted = view.pools.values().filter_map(PoolView::encrypted);
+        let files = encrypted.flatten().filter_map(Encrypted::file);
+        users.extend(files.map(|file| (file.to_owned(), head.clone())));
+    }
+    let mut salt = [0; 32];
+    // Without random bytes nothing is compared, since what heads answer would tell of their keys.
+    if users.is_empty() || getrandom::fill(&mut salt).is_err() {
+        return;
+    }
+    let files = users.keys().cloned().collect();
+    let question = CompareKeys { files, salt };
+    let Ok(said) = on_all(heads, |_, head| Ok::<_, Infallible>(head.ask(&question)));
+    for (file, user) in &users {
+        let at = |head: &HostName| said.get(head)?.as_ref().ok()?.get(file);
+        for (head, view) in &mut facts.views {
+            let why = match (at(user), at(head)) {
+                (_, Some(KeyFile::Unfit(why))) => why.clone(),
+                (Some(used), Some(own)) if used != own => format!("is not the same as on {user}"),
+                _ => continue,
+            };
+            view.lacks_keys.insert(file.clone(), why);
         }
     }
 }

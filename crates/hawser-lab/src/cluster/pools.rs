@@ -144,7 +144,9 @@ fn zfs(pool: &Pool) -> Result<PoolSpec, LabError> {
     // Of a unit its partition.
     let is_one = |disk: Disk| disk.unit.is_none_or(|unit| unit.partition);
     let are_all = devices.iter().all(|it| Disk::at(it).is_some_and(is_one));
-    let nothing_else = options.split_whitespace().count() == 2 * devices.len();
+    // Keys are loaded, if anything is encrypted.
+    let words = options.split_whitespace().filter(|it| *it != "-l");
+    let nothing_else = words.count() == 2 * devices.len();
     if devices.is_empty() || !are_all || !nothing_else {
         return refused(format!(
             "pool {}: its import_options are \"{options}\"; a lab mirrors it over the disks that they name: \
@@ -234,6 +236,9 @@ mod tests {
                 .into(),
         };
         assert_eq!(all.pools[0], first);
+        let options = "import_options = \"";
+        let with_keys = of(ZFS, options, &format!("{options}-l ")).unwrap();
+        assert_eq!(with_keys.pools[0], first);
     }
 
     #[test]

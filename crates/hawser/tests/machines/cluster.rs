@@ -136,7 +136,37 @@ fn an_appliance_on_zfs_loses_a_head_and_nothing_that_it_acknowledged() {
         return;
     }
     let lab = built("machines-zfs.toml");
+    encrypted(&lab);
     appliance(&lab, |head| on_zfs(&lab, head));
+    let unlocked = lab.sh(
+        "head2",
+        "zfs get -H -o value keystatus vmpool02/secret && test -b /dev/zvol/vmpool02/secret",
+    );
+    assert_eq!(unlocked, "available\n");
+}
+
+/// Makes an encrypted volume, whose key `status` misses on the other head until it is there.
+fn encrypted(lab: &Lab) {
+    lab.sh(
+        "head2",
+        "umask 077
+         head -c 32 /dev/urandom >/root/secret.key
+         zfs create -V 16M -o encryption=on -o keyformat=raw -o keylocation=file:///root/secret.key vmpool02/secret",
+    );
+    let mut said = Value::Null;
+    let locked =
+        "vmpool02/secret would stay locked on head1: its key /root/secret.key is not there";
+    let is_told = eventually(SLOW, || {
+        said = support::json(&verb(lab, "status", &["--json"]), "status");
+        said["degraded"] == json!([locked])
+    });
+    assert!(is_told, "{said:#}");
+    let key = lab.sh("head2", "base64 -w 0 /root/secret.key");
+    lab.sh(
+        "head1",
+        &format!("umask 077; echo {key} | base64 -d >/root/secret.key; sync /root/secret.key"),
+    );
+    whole(lab);
 }
 
 #[test]

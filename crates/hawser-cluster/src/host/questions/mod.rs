@@ -12,6 +12,7 @@ mod files;
 mod keep_logs;
 mod kept_logs;
 mod kept_readings;
+mod keys;
 mod logs;
 mod make_fault;
 mod moves;
@@ -40,6 +41,7 @@ pub use files::{ReadFile, RemoveFile, WriteFile};
 pub use keep_logs::KeepLogs;
 pub use kept_logs::{ListKeptLogs, ReadKeptLog, ReadKeptLogs};
 pub use kept_readings::ReadKeptReadings;
+pub use keys::CompareKeys;
 pub use logs::{ReadLogEnds, ReadLogs, StampLog};
 pub use make_fault::MakeFault;
 pub use moves::{ForgetMove, MoveResource};
@@ -68,6 +70,7 @@ hawser_host::questions! {
     ViewQuestion,
     TakeInventory,
     CheckPrograms,
+    CompareKeys,
     ListInterfaces,
     InstallExports,
     StartExports,

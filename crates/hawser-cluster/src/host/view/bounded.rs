@@ -64,7 +64,7 @@ impl<T: Send + 'static> Begun<Told<T>> {
 }
 
 /// How a tool ended.
-pub(super) struct End {
+pub(in crate::host) struct End {
     /// Whether without an error.
     pub well: bool,
     /// What it said on standard error.
@@ -72,7 +72,7 @@ pub(super) struct End {
 }
 
 /// Runs a tool for so many seconds at most and gives what it prints, whatever it ends with; `judge` tells an answer from an error.
-pub(super) fn tool<T>(
+pub(in crate::host) fn tool<T>(
     seconds: u32,
     program: &str,
     arguments: &[&str],

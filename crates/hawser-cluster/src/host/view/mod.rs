@@ -146,6 +146,9 @@ pub struct HeadView {
     pub services: BTreeMap<String, Told<Option<String>>>,
     /// Its pools.
     pub pools: BTreeMap<String, PoolView>,
+    /// Files with keys of pools that are on another head, and why this one could not use them, in words that follow the path.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub lacks_keys: BTreeMap<String, String>,
     /// The folders that the cluster writes to.
     pub folders: Vec<Folder>,
     /// Its ports, by link.

@@ -15,6 +15,7 @@ use super::zpool;
 use super::{HeadView, Limits, MoreQuestions, PoolQuestion};
 use crate::exports::host::mounted;
 use crate::exports::service::{self, Health, server};
+use crate::host::keys::{self, Encrypted};
 use crate::host::vdevs::Vdevs;
 
 /// What a pool is made of.
@@ -59,6 +60,11 @@ fn nothing_told() -> Told<Option<String>> {
     Told::Said(None)
 }
 
+/// Nor whether anything is encrypted.
+fn nothing_encrypted() -> Told<Vec<Encrypted>> {
+    Told::Said(Vec::new())
+}
+
 /// A pool as a head sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -77,6 +83,9 @@ pub enum PoolView {
         /// The ports of the portals that its `exports.toml` has.
         #[serde(default)]
         ports: BTreeSet<u16>,
+        /// What is encrypted in it.
+        #[serde(default = "nothing_encrypted")]
+        encrypted: Told<Vec<Encrypted>>,
     },
     /// It is not here: why its disks could not be had; absent when they are there.
     Away(Told<Option<String>>),
@@ -95,6 +104,16 @@ impl PoolView {
                 file: Told::Said(None),
                 ..
             } => Some(ports),
+            _ => None,
+        }
+    }
+}
+
+impl PoolView {
+    /// What is encrypted in it, as far as that is known.
+    pub fn encrypted(&self) -> Option<&[Encrypted]> {
+        match self {
+            Self::Here { encrypted, .. } => encrypted.said().map(Vec::as_slice),
             _ => None,
         }
     }
@@ -171,6 +190,11 @@ fn look(pool: &PoolQuestion, limits: Limits) -> PoolView {
     }
     let storage = pool.storage.clone();
     let health = Begun::work(limits.disks(), move || health(&storage, limits.disks()));
+    let storage = pool.storage.clone();
+    let encrypted = Begun::work(limits.disks(), move || match &storage {
+        Storage::Zfs { name, .. } => keys::of_pool(name, limits.disks()),
+        Storage::Device(_) | Storage::VolumeGroup(_) => nothing_encrypted(),
+    });
     let place = pool.root.clone();
     let room = Begun::work(limit, move || Room::at(&place));
     let exports = pool.exports.clone();
@@ -198,6 +222,7 @@ fn look(pool: &PoolQuestion, limits: Limits) -> PoolView {
         room: room.end(),
         disks: health.end_told(),
         ports: ports.unwrap_or_default(),
+        encrypted: encrypted.end_told(),
     }
 }
 

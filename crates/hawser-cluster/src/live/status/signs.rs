@@ -73,6 +73,8 @@ signs! {
     DisksLost = "pool-disks-lost", Warning, "A pool that is in use has lost a disk, or writes to one again what that missed.";
     DisksUnknown = "pool-disks-unknown", Warning, "Whether a head sees the disks of a pool is not known.";
     DisksHang = "pool-hangs", Error, "The folder of a pool does not answer: its disks hang.";
+    KeyNotLoaded = "pool-key-not-loaded", Warning, "What is encrypted in a pool stays locked after a takeover.";
+    KeyMissing = "pool-key-missing", Warning, "A head does not have the key of what is encrypted in a pool.";
     NotMounted = "pool-not-mounted", Error, "A pool is not mounted where Pacemaker believes it to be.";
     NotOffered = "pool-not-offered", Error, "A pool is not offered to its clients as it was started.";
     ExportsFile = "exports-file-wrong", Error, "The next start of a pool's exports fails.";

@@ -2,6 +2,7 @@
 
 mod disagree;
 mod fencing;
+mod keys;
 mod one_view;
 mod ready;
 mod recorded;
@@ -92,6 +93,7 @@ fn view(golden: &Golden, local: u32, cib: &str) -> HeadView {
             room: Told::Said(Some(Room::default())),
             disks: Told::Said(None),
             ports: BTreeSet::new(),
+            encrypted: Told::Said(Vec::new()),
         },
         _ => PoolView::Away(Told::Said(None)),
     };

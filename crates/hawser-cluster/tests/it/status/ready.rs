@@ -18,6 +18,7 @@ fn here(offered: Told<Option<Vec<String>>>, file: Option<&str>, room: Room) -> P
         room: Told::Said(Some(room)),
         disks: Told::Said(None),
         ports: [].into(),
+        encrypted: Told::Said(Vec::new()),
     }
 }
 

@@ -183,7 +183,9 @@ fn compare_keys(heads: &mut Hosts, facts: &mut StatusFacts) {
         for (head, view) in &mut facts.views {
             let why = match (at(user), at(head)) {
                 (_, Some(KeyFile::Unfit(why))) => why.clone(),
-                (Some(used), Some(own)) if used != own => format!("is not the same as on {user}"),
+                (Some(KeyFile::There(used)), Some(KeyFile::There(own))) if used != own => {
+                    format!("is not the same as on {user}")
+                }
                 _ => continue,
             };
             view.lacks_keys.insert(file.clone(), why);

@@ -34,6 +34,13 @@ const EXPORTS_ANSWER: Period = Period(LOOK);
 /// A look at the storage may take so many times longer.
 const STORAGE_TIMES: u32 = 10;
 
+/// How often a pool's storage and its addresses are looked at.
+const STORAGE_LOOK: Period = Period::from_secs(20);
+const ADDRESS_LOOK: Period = Period::from_secs(10);
+
+/// Of the time that a look may take, so many pass between two: a host that needs minutes for one does nothing else otherwise.
+const SELDOM: u32 = 10;
+
 /// What ocf:heartbeat:IPaddr2 advises for each operation.
 const ADDRESS_TIMEOUT: Period = Period::from_secs(20);
 
@@ -221,7 +228,7 @@ fn storage_ops(pool: &Pool, stuck: &'static str) -> [Op; 3] {
         Op::once("start", start),
         Op::once("stop", stop).on_fail(Some(stuck)),
         Op::monitor(
-            Period::from_secs(20),
+            every(STORAGE_LOOK, monitor),
             monitor.unwrap_or(Period(LOOK * STORAGE_TIMES)),
         ),
     ]
@@ -231,6 +238,11 @@ fn storage_ops(pool: &Pool, stuck: &'static str) -> [Op; 3] {
 /// as well: one that does not stop in time gets its node shot.
 fn at_least(own: Period, given: Option<Period>) -> Period {
     given.map_or(own, |given| given.max(own))
+}
+
+/// How often something is looked at where a look may take so long.
+fn every(own: Period, limit: Option<Period>) -> Period {
+    at_least(own, limit.map(|limit| Period(limit.0 / SELDOM)))
 }
 
 fn exports(file: &ClusterFile, pool: &Pool, stuck: &'static str) -> Element {
@@ -320,7 +332,10 @@ fn addresses(file: &ClusterFile, pool: &Pool, base: &str, nfs: &[String], xml: &
             let ops = [
                 Op::once("start", within(timeouts.start)),
                 Op::once("stop", within(timeouts.stop)),
-                Op::monitor(Period::from_secs(10), within(timeouts.monitor)),
+                Op::monitor(
+                    every(ADDRESS_LOOK, timeouts.monitor),
+                    within(timeouts.monitor),
+                ),
             ];
             let what = format!("address of pool {} on {link}", pool.name);
             xml.resources.push(primitive(

@@ -268,8 +268,7 @@ fn disks(storage: &Storage, limit: u32) -> Told<Disks> {
             }))
         }
         Storage::Zfs { name, options } => {
-            let options: Vec<&str> = options.iter().map(String::as_str).collect();
-            let arguments = [&["import"], &options[..]].concat();
+            let arguments = [&["import"], &zpool::where_to_look(options)[..]].concat();
             tool(limit, "zpool", &arguments, |said, end| {
                 zpool::is_answer(end.well, &end.complaint).then(|| zpool::disks(said, name))
             })

@@ -537,7 +537,9 @@ fn held(lab: &Lab, scenario: &str, fenced: Value) {
 /// The same with more words; what it reports.
 #[track_caller]
 pub(crate) fn held_with(lab: &Lab, scenario: &str, fenced: Value, more: &[&str]) -> Value {
-    let ran = verb(lab, "drill", &[&[scenario, "--json"], more].concat());
+    // More would keep such kernels from everything else.
+    let load = ["--rate", "25"];
+    let ran = verb(lab, "drill", &[&[scenario, "--json"], &load, more].concat());
     let report = support::json(&ran, "drill");
     let broken = report["promises"].as_array().expect("promises").iter();
     let broken: Vec<&Value> = broken

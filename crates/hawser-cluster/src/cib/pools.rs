@@ -283,7 +283,7 @@ fn exports(file: &ClusterFile, pool: &Pool, stuck: &'static str) -> Element {
         Op::once("start", at_least(EXPORTS_TIMEOUT, timeouts.start)),
         Op::once("stop", at_least(EXPORTS_TIMEOUT, timeouts.stop)).on_fail(Some(stuck)),
         Op::once("reload-agent", at_least(EXPORTS_TIMEOUT, timeouts.start)),
-        Op::monitor(EXPORTS_LOOK, at_least(EXPORTS_ANSWER, look)),
+        Op::monitor(every(EXPORTS_LOOK, look), at_least(EXPORTS_ANSWER, look)),
     ];
     let what = format!("offers pool {} by {by}", pool.name);
     primitive(

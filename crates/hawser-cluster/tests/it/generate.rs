@@ -5,7 +5,8 @@ use std::process::Command;
 use crate::golden::Golden;
 use hawser_cluster::cib::generate;
 use hawser_cluster::corosync;
-use hawser_model::cluster_file::parse;
+use hawser_cluster::xml::Element;
+use hawser_model::cluster_file::{Period, parse};
 
 #[test]
 fn corosync_conf() {
@@ -90,4 +91,27 @@ fn a_pool_by_nfs_alone_knows_at_which_addresses_its_clients_are() {
     assert!(!cib.contains("name=\"iqn\""));
     let portals = "name=\"portals\" value=\"192.168.141.207 192.168.142.207\"";
     assert!(cib.contains(portals), "{cib}");
+}
+
+#[test]
+fn who_needs_minutes_for_a_look_is_looked_at_seldom() {
+    let golden = Golden::named("lab");
+    let mut file = golden.file.clone();
+    let mut between = |minutes: u64| {
+        for pool in &mut file.pools {
+            pool.timeouts.monitor = Some(Period::from_secs(60 * minutes));
+        }
+        let cib = generate(&file, &golden.numbering());
+        ["vmpool01", "vmpool01-exports", "vmpool01-san01"].map(|id| {
+            let all = cib.walk();
+            let of_pool = |it: &&&Element| it.name == "primitive" && it.get("id") == Some(id);
+            let primitive = all.iter().find(of_pool).expect(id);
+            let ops = primitive.walk();
+            let look = |it: &&&Element| it.name == "op" && it.get("name") == Some("monitor");
+            let interval = ops.iter().find(look).and_then(|it| it.get("interval"));
+            interval.unwrap().to_owned()
+        })
+    };
+    assert_eq!(between(1), ["20s", "2s", "10s"]);
+    assert_eq!(between(10), ["60s", "6s", "60s"]);
 }

@@ -177,9 +177,14 @@ fn compare_keys(heads: &mut Hosts, facts: &mut StatusFacts) {
     }
     let files = users.keys().cloned().collect();
     let question = CompareKeys { files, salt };
-    let Ok(said) = on_all(heads, |_, head| Ok::<_, Infallible>(head.ask(&question)));
+    let views = &facts.views;
+    let Ok(said) = on_all(heads, |name, head| {
+        // Who did not answer before would be waited for again.
+        let asked = views.contains_key(name);
+        Ok::<_, Infallible>(asked.then(|| head.ask(&question).ok()).flatten())
+    });
     for (file, user) in &users {
-        let at = |head: &HostName| said.get(head)?.as_ref().ok()?.get(file);
+        let at = |head: &HostName| said.get(head)?.as_ref()?.get(file);
         for (head, view) in &mut facts.views {
             let why = match (at(user), at(head)) {
                 (_, Some(KeyFile::Unfit(why))) => why.clone(),

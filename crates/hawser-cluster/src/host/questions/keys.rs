@@ -6,7 +6,7 @@ use std::time::Duration;
 use hawser_host::{Answers, Ask, Declined, Stop};
 use serde::{Deserialize, Serialize};
 
-use super::{Machine, USUAL};
+use super::Machine;
 use crate::host::keys::{self, KeyFile};
 
 /// Whether these files with keys are there, and which are the same as elsewhere. No key is told.
@@ -21,7 +21,7 @@ pub struct CompareKeys {
 impl Ask for CompareKeys {
     type Answer = BTreeMap<String, KeyFile>;
     const NAME: &'static str = "whether keys are there";
-    const PATIENCE: Duration = USUAL;
+    const PATIENCE: Duration = Duration::from_secs(10);
 }
 
 impl Answers<Machine> for CompareKeys {

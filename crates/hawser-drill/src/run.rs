@@ -69,6 +69,7 @@ pub fn run(
         site: stage.site,
         heads: &stage.heads,
         watched: &stage.watched,
+        every: stage.looks_every,
     };
     let outcome = thread::scope(|scope| {
         let _watching = watch(scope, sight, &seen);
@@ -93,7 +94,7 @@ pub fn run(
     case.watch = seen
         .into_inner()
         .unwrap_or_else(|e| e.into_inner())
-        .record(end);
+        .record(end, stage.looks_every);
     case.watch.degraded = degraded.into_iter().collect();
     Ok(case)
 }

@@ -6,12 +6,11 @@
 //! two holds that overlap were surely active at one time.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use hawser_host::site::Site;
 use hawser_model::drill::{Hold, Moment, Watch, WatchGap};
 use hawser_model::names::HostName;
-
-use crate::watch::EVERY;
 
 /// How long a head may not be looked at, in seconds, before that counts as not watched, and why it was not.
 #[derive(Clone, Copy, Debug)]
@@ -102,13 +101,13 @@ impl Seen {
         }
     }
 
-    /// What was seen until then, as it is recorded.
-    pub fn record(mut self, end: Moment) -> Watch {
+    /// What was seen until then by looks that often, as it is recorded.
+    pub fn record(mut self, end: Moment, every: Duration) -> Watch {
         for (head, last) in self.last.clone() {
             self.gap(&head, last, end);
         }
         Watch {
-            every_us: u64::try_from(EVERY.as_micros()).unwrap_or(u64::MAX),
+            every_us: u64::try_from(every.as_micros()).unwrap_or(u64::MAX),
             samples: self.looks,
             holds: self.holds,
             gaps: self.gaps,
@@ -187,6 +186,7 @@ impl Seen {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::watch::EVERY;
 
     fn seen() -> Seen {
         Seen::within(FROM_OUTSIDE)
@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(seen.place_of("p"), None);
         look(&mut seen, "head2", 310, Some(&["p"]));
         assert_eq!(seen.place_of("p"), Some(&HostName::from("head2")));
-        let watch = seen.record(Moment(320));
+        let watch = seen.record(Moment(320), EVERY);
         let first = &watch.holds[0];
         assert_eq!((first.first.0, first.last.0), (105, 200));
         assert_eq!(first.gone, Some(Moment(305)));
@@ -223,7 +223,7 @@ mod tests {
         assert_eq!(seen.place_of("p"), None);
         look(&mut seen, "head1", 300, Some(&["p"]));
         look(&mut seen, "head1", 3_000_000, Some(&["p"]));
-        let watch = seen.record(Moment(3_000_010));
+        let watch = seen.record(Moment(3_000_010), EVERY);
         assert_eq!(
             watch.holds.len(),
             2,
@@ -241,7 +241,7 @@ mod tests {
         look(&mut seen, "head2", 5_000_000, Some(&["p"]));
         assert!(seen.all(&["head1".into(), "head2".into()]));
         assert!(!seen.two_active(), "head1 was not looked at since");
-        let watch = seen.record(Moment(5_000_100));
+        let watch = seen.record(Moment(5_000_100), EVERY);
         let gaps: Vec<&str> = watch.gaps.iter().map(|gap| gap.host.as_str()).collect();
         assert_eq!(gaps, ["head2", "head1"]);
     }
@@ -252,7 +252,7 @@ mod tests {
             let mut seen = Seen::within(Limit::over_a_network(slowness));
             look(&mut seen, "head1", 0, Some(&["p"]));
             look(&mut seen, "head1", until, Some(&["p"]));
-            seen.record(Moment(until + 10)).gaps.len()
+            seen.record(Moment(until + 10), EVERY).gaps.len()
         };
         assert_eq!((gaps(1, 4_900_000), gaps(1, 5_600_000)), (0, 1));
         assert_eq!((gaps(5, 24_000_000), gaps(5, 26_000_000)), (0, 1));
@@ -269,7 +269,7 @@ mod tests {
         seen.has_nothing_until(&"head1".into(), Moment(62_000_000));
         look(&mut seen, "head1", 65_000_000, Some(&[]));
         assert_eq!(seen.gaps.len(), 1);
-        assert_eq!(seen.record(Moment(65_000_000)).holds.len(), 1);
+        assert_eq!(seen.record(Moment(65_000_000), EVERY).holds.len(), 1);
     }
 
     #[test]
@@ -297,7 +297,7 @@ mod tests {
         look(&mut seen, "head1", 60_500_000, None);
         seen.stands_still(&head1, Moment(61_000_000));
         assert_eq!(seen.place_of("p"), Some(&"head2".into()));
-        let watch = seen.record(Moment(61_000_000));
+        let watch = seen.record(Moment(61_000_000), EVERY);
         assert_eq!((watch.holds.len(), watch.gaps.len()), (2, 0), "{watch:?}");
         assert_eq!(watch.holds[0].last, Moment(60_000_000));
     }

@@ -16,6 +16,7 @@ use hawser_model::output::cluster::ClusterStatus;
 
 use crate::error::DrillError;
 use crate::seat::{Seat, Volume};
+use crate::watch::EVERY;
 
 /// iSCSI's port (RFC 7143).
 const PORT: u16 = 3260;
@@ -95,6 +96,8 @@ pub struct Stage<'a> {
     pub packages: Vec<String>,
     /// What is watched.
     pub watched: Vec<Watched>,
+    /// From one look at a head to the next.
+    pub looks_every: Duration,
 }
 
 impl<'a> Stage<'a> {
@@ -136,6 +139,7 @@ impl<'a> Stage<'a> {
             seat,
             pool,
             watched: Watched::of(file),
+            looks_every: EVERY,
             file,
         })
     }

@@ -16,7 +16,7 @@ use crate::by_agent::ByAgent;
 use crate::seen::Seen;
 use crate::stage::Watched;
 
-/// From look to look.
+/// From look to look, unless the [`Stage`](crate::stage::Stage) says otherwise.
 pub(crate) const EVERY: Duration = Duration::from_millis(50);
 
 /// From one question to a BMC to the next, of a head that is off; from look to look at one on which nothing runs.
@@ -33,6 +33,8 @@ pub struct Sight<'a> {
     pub heads: &'a [HostName],
     /// The pools.
     pub watched: &'a [Watched],
+    /// From look to look.
+    pub every: Duration,
 }
 
 /// Looks at the heads until the answer is dropped, each by a thread of its own: one that does not answer must not keep
@@ -47,7 +49,7 @@ pub fn watch<'scope>(
         let (clock, mut watcher) = (clock.clone(), None);
         let look = move || {
             let watcher = watcher.get_or_insert_with(|| watcher_of(sight, head));
-            look_at(head, watcher.as_mut(), sight.watched, &clock, seen)
+            look_at(head, watcher.as_mut(), sight, &clock, seen)
         };
         sight.hosts.clock().beside(scope, look)
     });
@@ -69,7 +71,7 @@ fn watcher_of<'a>(sight: Sight<'a>, head: &'a HostName) -> Box<dyn Watcher + 'a>
 fn look_at(
     head: &HostName,
     watcher: &mut dyn Watcher,
-    watched: &[Watched],
+    sight: Sight<'_>,
     clock: &Clock,
     seen: &Mutex<Seen>,
 ) -> Duration {
@@ -84,9 +86,9 @@ fn look_at(
                 // It boots. Until its Pacemaker runs again it can have no pool.
                 locked(seen).has_nothing_until(head, until);
             }
-            let found = Some(there(&places, watched));
+            let found = Some(there(&places, sight.watched));
             note(seen, head, begun, clock.time_of_day(), found);
-            EVERY
+            sight.every
         }
         // It was off at some moment of the look.
         Look::Off => {
@@ -98,7 +100,7 @@ fn look_at(
             locked(seen).stands_still(head, begun);
             ASKS
         }
-        Look::Unknown => EVERY,
+        Look::Unknown => sight.every,
     };
     every.saturating_sub(clock.since(round))
 }

@@ -6,7 +6,6 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use hawser_files::Expected;
-use nix::unistd::geteuid;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -100,9 +99,8 @@ pub(super) fn look(files: BTreeSet<String>, salt: &[u8]) -> BTreeMap<String, Key
             _ => format!("is not fit: {e}"),
         })?;
         let expected = Expected {
-            owner: geteuid().as_raw(),
-            limit: LARGEST,
             private: false,
+            ..Expected::own(LARGEST)
         };
         let key = hawser_files::read(&place, expected).map_err(|e| format!("is not fit: {e}"))?;
         let key = key.ok_or("is not there")?;

@@ -17,10 +17,9 @@ use crate::cib;
 use crate::cib::fencing::targets;
 use crate::exports::host::Parameters;
 use crate::exports::ocf;
-use crate::host::keys::{Encrypted, KeyFile};
 use crate::host::questions::CompareKeys;
 use crate::host::view::{Limits, MoreQuestions, PoolQuestion, PoolView, Storage};
-use crate::host::{HeadView, ViewQuestion};
+use crate::host::{Encrypted, HeadView, KeyFile, ViewQuestion};
 use crate::numbering::Numbering;
 use crate::xml::Element;
 

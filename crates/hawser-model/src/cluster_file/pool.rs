@@ -308,12 +308,37 @@ impl Pool {
             PoolKind::Filesystem => self.device.iter().map(|it| it.as_str()).collect(),
             PoolKind::Lvm => Vec::new(),
             PoolKind::Zfs => {
-                let options = self.import_options.as_ref().map_or("", |it| it.as_str());
-                let words: Vec<&str> = options.split_whitespace().collect();
-                let named = words.windows(2).filter(|pair| pair[0] == "-d");
-                named.map(|pair| pair[1]).collect()
+                let places = self.import_places().into_iter();
+                let named = places.filter(|(option, _)| *option == "-d");
+                named.map(|(_, place)| place).collect()
             }
         }
+    }
+
+    /// zfs: where its import looks, `-d` or `-c` of `import_options`, each with its path.
+    pub fn import_places(&self) -> Vec<(&str, &str)> {
+        let mut words = self.import_words();
+        let mut places = Vec::new();
+        while let Some(word) = words.next() {
+            if word.starts_with("-d") || word.starts_with("-c") {
+                // The path follows, or is a part of the word (getopt(3)).
+                let (option, path) = word.split_at(2);
+                let path = Some(path).filter(|it| !it.is_empty());
+                places.extend(path.or_else(|| words.next()).map(|path| (option, path)));
+            }
+        }
+        places
+    }
+
+    /// zfs: whether its import loads the keys of what is encrypted in it (`-l` of `import_options`).
+    pub fn loads_keys(&self) -> bool {
+        self.import_words().any(|word| word == "-l")
+    }
+
+    fn import_words(&self) -> impl Iterator<Item = &str> {
+        self.import_options
+            .iter()
+            .flat_map(|it| it.split_whitespace())
     }
 
     /// Where its own files are: the root that holds `exports.toml`. A ZFS pool is mounted under its
@@ -323,5 +348,35 @@ impl Pool {
             Some(directory) => directory.to_string(),
             None => format!("/{}", self.zpool()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::cluster_file::{At, parse_complete};
+
+    #[test]
+    fn the_options_of_an_import_say_where_it_looks_and_whether_it_loads_keys() {
+        let text = include_str!("../../../../examples/lab/machines-zfs.toml");
+        let mut pool = parse_complete(text, "machines-zfs.toml")
+            .unwrap()
+            .pools
+            .remove(0);
+        let mut with =
+            |options: &str| pool.import_options = Some(At::new(options.to_owned(), 0..0));
+        with("-l -d /dev/shelf -N -d/dev/other -f -c /etc/cache -R /mnt");
+        let places = [
+            ("-d", "/dev/shelf"),
+            ("-d", "/dev/other"),
+            ("-c", "/etc/cache"),
+        ];
+        assert_eq!(pool.import_places(), places);
+        assert_eq!(pool.devices(), ["/dev/shelf", "/dev/other"]);
+        assert!(pool.loads_keys());
+        let mut with =
+            |options: &str| pool.import_options = Some(At::new(options.to_owned(), 0..0));
+        with("-d");
+        assert_eq!(pool.import_places(), []);
+        assert!(!pool.loads_keys());
     }
 }

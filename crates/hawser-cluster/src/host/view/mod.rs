@@ -146,7 +146,7 @@ pub struct HeadView {
     pub services: BTreeMap<String, Told<Option<String>>>,
     /// Its pools.
     pub pools: BTreeMap<String, PoolView>,
-    /// Files with keys of pools that are on another head, and why this one could not use them, in words that follow the path.
+    /// Files with keys of what is encrypted in pools, and why this head could not use them, in words that follow the path.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub lacks_keys: BTreeMap<String, String>,
     /// The folders that the cluster writes to.

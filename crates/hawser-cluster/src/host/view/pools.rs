@@ -24,11 +24,11 @@ use crate::host::vdevs::Vdevs;
 pub enum Storage {
     /// A shared device, or a file that stands for one.
     Device(String),
-    /// A ZFS pool, with the options of its import.
+    /// A ZFS pool.
     Zfs {
         /// Its name.
         name: String,
-        /// Options of `zpool import`.
+        /// Options of `zpool import` that say where it is looked for: one who only looks is refused with others (`-l`).
         options: Vec<String>,
     },
     /// A volume group.
@@ -46,9 +46,10 @@ impl Storage {
             PoolKind::Lvm => Self::VolumeGroup(text(&pool.volume_group)),
             PoolKind::Zfs => Self::Zfs {
                 name: pool.zpool().to_owned(),
-                options: text(&pool.import_options)
-                    .split_whitespace()
-                    .map(str::to_owned)
+                options: pool
+                    .import_places()
+                    .into_iter()
+                    .flat_map(|(option, place)| [option.to_owned(), place.to_owned()])
                     .collect(),
             },
         }
@@ -107,9 +108,7 @@ impl PoolView {
             _ => None,
         }
     }
-}
 
-impl PoolView {
     /// What is encrypted in it, as far as that is known.
     pub fn encrypted(&self) -> Option<&[Encrypted]> {
         match self {
@@ -268,7 +267,8 @@ fn disks(storage: &Storage, limit: u32) -> Told<Disks> {
             }))
         }
         Storage::Zfs { name, options } => {
-            let arguments = [&["import"], &zpool::where_to_look(options)[..]].concat();
+            let options: Vec<&str> = options.iter().map(String::as_str).collect();
+            let arguments = [&["import"], &options[..]].concat();
             tool(limit, "zpool", &arguments, |said, end| {
                 zpool::is_answer(end.well, &end.complaint).then(|| zpool::disks(said, name))
             })

@@ -11,20 +11,6 @@ pub(super) fn is_answer(well: bool, complaint: &str) -> bool {
     well || complaint == "no pools available to import"
 }
 
-/// Of the options of an import those that say where its disks are. One who only looks is refused with others: `-l`.
-pub(super) fn where_to_look(options: &[String]) -> Vec<&str> {
-    let mut words = options.iter().map(String::as_str);
-    let mut places = Vec::new();
-    while let Some(word) = words.next() {
-        if word.starts_with("-d") || word.starts_with("-c") {
-            places.push(word);
-            // What follows, unless it is a part of the word.
-            places.extend(words.next().filter(|_| word.len() == 2));
-        }
-    }
-    places
-}
-
 /// The disks of the pool of this name.
 pub(super) fn disks(said: &str, name: &str) -> Disks {
     let mut found = said.split("pool: ").skip(1).filter(|text| {
@@ -124,15 +110,6 @@ mod tests {
         ] {
             assert!(!is_answer(false, failed), "{failed}");
         }
-    }
-
-    #[test]
-    fn who_only_looks_names_the_places_alone() {
-        let options = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let all = options("-l -d /dev/shelf -N -d/dev/other -f -c /etc/cache -R /mnt");
-        let places = ["-d", "/dev/shelf", "-d/dev/other", "-c", "/etc/cache"];
-        assert_eq!(where_to_look(&all), places);
-        assert_eq!(where_to_look(&options("-d")), ["-d"]);
     }
 
     /// What OpenZFS 2.3.2 said on head2 of pools that head1 had: one with a log that only head1 saw, one with a disk of its

@@ -12,7 +12,6 @@ use super::next::Lacks;
 use super::signs::Sign;
 use crate::exports::service::server;
 use crate::host::HeadView;
-use crate::host::keys::Encrypted;
 use crate::host::view::{PoolView, Room, Told};
 use crate::live::views::{StatusFacts, backend};
 
@@ -37,8 +36,6 @@ pub(super) fn judge(
                 false => passive(pool, &node.name, view, found),
             }
         }
-    }
-    for pool in &file.pools {
         locked(pool, facts, found);
     }
     for (head, view) in &facts.views {
@@ -231,45 +228,37 @@ fn active(
     }
 }
 
-/// What is encrypted in a pool, and would stay locked on the head that takes it over.
+/// What is encrypted in a pool, and would stay locked on a head that takes it over.
 fn locked(pool: &Pool, facts: &StatusFacts, found: &mut Findings) {
     let name = &*pool.name;
-    let all = facts.views.values().find_map(|view| {
-        let here = view.pools.get(name.as_str())?;
-        here.encrypted()
-    });
-    for Encrypted { dataset, key } in all.into_iter().flatten() {
-        let typed = key == "prompt";
-        let why = match typed {
-            true => {
-                "its key is typed in, so that no head can load it by itself: `zfs set keylocation=file:///…`"
-            }
-            false => {
-                "`zpool import` loads no key without -l, which the pool's `import_options` do not have"
-            }
+    let all = facts.views.iter();
+    let may_run = all.filter(|(_, view)| view.pools.contains_key(name.as_str()));
+    let here = may_run
+        .clone()
+        .find_map(|(_, view)| view.pools[name.as_str()].encrypted());
+    for encrypted in here.into_iter().flatten() {
+        let dataset = &encrypted.dataset;
+        let why = match encrypted.key.as_str() {
+            "prompt" => Some(
+                "its key is typed in, so that no head can load it by itself: `zfs set keylocation=file:///…`",
+            ),
+            _ if !pool.loads_keys() => Some(
+                "`zpool import` loads no key without -l, which the pool's `import_options` do not have",
+            ),
+            _ => None,
         };
-        if typed || !loads_keys(pool) {
+        if let Some(why) = why {
             let text = format!("{dataset} stays locked when another head takes {name} over: {why}");
             found.costs(Sign::KeyNotLoaded.of(name), text);
         }
-    }
-    let may_run = |view: &&HeadView| view.pools.contains_key(name.as_str());
-    for (head, view) in facts.views.iter().filter(|(_, view)| may_run(view)) {
-        for encrypted in all.into_iter().flatten() {
+        for (head, view) in may_run.clone() {
             let file = encrypted.file();
             if let Some((file, why)) = file.and_then(|it| view.lacks_keys.get_key_value(it)) {
-                let dataset = &encrypted.dataset;
                 let text = format!("{dataset} would stay locked on {head}: its key {file} {why}");
                 found.costs(Sign::KeyMissing.of_on(name, head), text);
             }
         }
     }
-}
-
-/// Whether the import of a pool loads its keys.
-fn loads_keys(pool: &Pool) -> bool {
-    let options = pool.import_options.as_ref();
-    options.is_some_and(|options| options.split_whitespace().any(|it| it == "-l"))
 }
 
 /// What keeps a file system from taking writes.

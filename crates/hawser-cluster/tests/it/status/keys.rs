@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use super::*;
-use hawser_cluster::host::ViewQuestion;
-use hawser_cluster::host::keys::{Encrypted, KeyFile};
 use hawser_cluster::host::questions::CompareKeys;
 use hawser_cluster::host::view::Limits;
+use hawser_cluster::host::{Encrypted, KeyFile, ViewQuestion};
 use hawser_cluster::live::observe;
 use hawser_host::sim::{Simulated, Wire};
 use hawser_host::{Host, Hosts};

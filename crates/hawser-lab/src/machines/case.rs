@@ -16,10 +16,11 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, chdir};
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use super::{folder, kernel, mconsole, plan, registers};
+use super::{folder, kernel, mconsole, plan, processor, registers};
 use crate::error::LabError;
-use crate::init::{GO, START, detach};
+use crate::init::{GO, START, checksum, detach};
 use crate::paths::LabDir;
+use crate::plan::node_index;
 use crate::spec::NodeSpec;
 use crate::state::State;
 
@@ -73,6 +74,8 @@ pub(crate) fn run(dir: &LabDir, state: &State, node: &NodeSpec) -> Result<(), La
         maximum: Some(0),
     };
     setrlimit(Resource::Core, nothing).map_err(|e| LabError::io("setrlimit", "core", e.into()))?;
+    let lab = checksum(state.name.as_str().as_bytes());
+    processor::keep_to_one(lab, node_index(&state.spec, &node.name))?;
     let mut kernel = start(dir, state, node)?;
     let mut held = true;
     loop {

@@ -18,6 +18,7 @@ mod kernel;
 mod make;
 mod mconsole;
 mod plan;
+mod processor;
 mod recipe;
 mod registers;
 mod release;

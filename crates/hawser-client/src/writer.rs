@@ -20,6 +20,10 @@ const FUAS: u64 = 8;
 const FLUSHES: u64 = 24;
 /// A refused order is sent again after this.
 const AGAIN: Duration = Duration::from_millis(20);
+/// The longest wait for an event: so often it is seen whether to stop.
+const HEARS: Duration = Duration::from_millis(20);
+/// The shortest: no loop without a pause.
+const SHORTEST: Duration = Duration::from_micros(200);
 
 /// How the writers work.
 #[derive(Clone, Copy, Debug)]
@@ -127,26 +131,35 @@ impl<'a> Writer<'a> {
                 Some(_) if self.flights.is_empty() && self.volume.ready() => self.flush()?,
                 Some(_) => {}
                 None => {
-                    while self.volume.ready() && self.flights.len() < self.depth() && due <= now {
+                    while self.can_begin() && due <= now {
                         self.begin_one()?;
                         // What was missed in a stall is not made up for.
                         due = (due + gap).max(now.checked_sub(gap).unwrap_or(now));
                     }
                 }
             }
-            self.hear(due.saturating_duration_since(Instant::now()))?;
+            // What cannot be sent is not due, whatever the hour.
+            let patience = match stopped.is_none() && self.can_begin() {
+                true => due.saturating_duration_since(Instant::now()),
+                false => HEARS,
+            };
+            self.hear(patience)?;
         }
+    }
+
+    fn can_begin(&self) -> bool {
+        self.volume.ready() && self.flights.len() < self.depth()
     }
 
     fn read_back(&mut self) -> io::Result<bool> {
         let mut left: Vec<u32> = self.written.iter().rev().copied().collect();
         let begun = Instant::now();
         while !(left.is_empty() && self.flights.is_empty()) {
-            while self.volume.ready() && self.flights.len() < self.depth() {
+            while self.can_begin() {
                 let Some(block) = left.pop() else { break };
                 self.read(block)?;
             }
-            self.hear(Duration::from_millis(20))?;
+            self.hear(HEARS)?;
             if begun.elapsed() > self.plan.patience {
                 return Ok(false);
             }
@@ -250,7 +263,13 @@ impl<'a> Writer<'a> {
 
     fn hear(&mut self, patience: Duration) -> io::Result<()> {
         let mut events = Vec::new();
-        let patience = patience.clamp(Duration::from_micros(200), Duration::from_millis(20));
+        let again = self
+            .flights
+            .values()
+            .filter_map(|flight| flight.again)
+            .min();
+        let again = again.map_or(HEARS, |at| at.saturating_duration_since(Instant::now()));
+        let patience = patience.clamp(SHORTEST, again.clamp(SHORTEST, HEARS));
         self.volume.wait(patience, &mut events)?;
         for event in events {
             self.learn(event)?;

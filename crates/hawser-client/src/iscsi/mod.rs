@@ -10,7 +10,7 @@ mod session;
 
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::BorrowedFd;
+use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use hawser_client::stamp::{self, BLOCK, Page};
@@ -167,6 +167,17 @@ impl Paths {
         }
     }
 
+    /// How long until it is time to look around again, if nothing is heard.
+    fn looks_around_in(&self) -> Duration {
+        let now = Instant::now();
+        let doubt = match self.waiting.values().min() {
+            Some(sent) if self.up => (*sent).max(self.heard) + DOUBT,
+            _ if self.session.is_some() => now + ASK,
+            _ => now,
+        };
+        doubt.max(self.asked + ASK).saturating_duration_since(now)
+    }
+
     fn hear(&mut self, answer: Answer, events: &mut Vec<Event>) -> bool {
         match answer {
             Answer::Login(Ok(())) => {
@@ -231,14 +242,14 @@ impl Volume for Paths {
 
     fn wait(&mut self, patience: Duration, events: &mut Vec<Event>) -> io::Result<()> {
         self.look_around(events);
+        let patience = patience.min(self.looks_around_in());
         let Some(session) = &mut self.session else {
-            std::thread::sleep(patience.min(Duration::from_millis(2)));
-            return Ok(());
+            return wait_until_ready(&mut asked(&self.questions).collect::<Vec<_>>(), patience);
         };
         let alive = match session.poll() {
             None => false,
-            Some((fd, wanted)) => {
-                let revents = wait_for(fd, wanted, patience)?;
+            Some(session_fd) => {
+                let revents = wait_for(session_fd, &self.questions, patience)?;
                 session.service(revents)
             }
         };
@@ -281,7 +292,6 @@ fn ask(address: SocketAddr) -> io::Result<Socket> {
 
 /// Whether it came about; `None`: not known yet.
 fn answered(socket: &Socket) -> Option<bool> {
-    use std::os::fd::AsFd;
     let mut polled = [PollFd::new(socket.as_fd(), PollFlags::POLLOUT)];
     match poll(&mut polled, PollTimeout::ZERO) {
         Ok(0) => None,
@@ -290,18 +300,29 @@ fn answered(socket: &Socket) -> Option<bool> {
     }
 }
 
-fn wait_for(fd: i32, wanted: i32, patience: Duration) -> io::Result<i32> {
-    session::with_descriptor(fd, |fd: BorrowedFd<'_>| {
+/// Waits for a session's descriptor, or until an address answers whether it accepts connections. What can be done with the session.
+fn wait_for(session: (i32, i32), questions: &[Question], patience: Duration) -> io::Result<i32> {
+    let (fd, wanted) = session;
+    session::with_descriptor(fd, |fd| {
         let flags = PollFlags::from_bits_truncate(wanted as i16);
-        let mut polled = [PollFd::new(fd, flags)];
-        let timeout = u16::try_from(patience.as_millis().max(1)).unwrap_or(20);
-        match poll(&mut polled, PollTimeout::from(timeout)) {
-            Ok(_) | Err(nix::errno::Errno::EINTR) => {
-                Ok(polled[0].revents().map_or(0, |r| i32::from(r.bits())))
-            }
-            Err(e) => Err(e.into()),
-        }
+        let session = PollFd::new(fd, flags);
+        let mut polled: Vec<_> = std::iter::once(session).chain(asked(questions)).collect();
+        wait_until_ready(&mut polled, patience)?;
+        Ok(polled[0].revents().map_or(0, |r| i32::from(r.bits())))
     })
+}
+
+fn asked(questions: &[Question]) -> impl Iterator<Item = PollFd<'_>> {
+    let sockets = questions.iter().map(|it| it.socket.as_fd());
+    sockets.map(|socket| PollFd::new(socket, PollFlags::POLLOUT))
+}
+
+fn wait_until_ready(polled: &mut [PollFd<'_>], patience: Duration) -> io::Result<()> {
+    let timeout = u16::try_from(patience.as_millis().max(1)).unwrap_or(20);
+    match poll(polled, PollTimeout::from(timeout)) {
+        Ok(_) | Err(nix::errno::Errno::EINTR) => Ok(()),
+        Err(e) => Err(e.into()),
+    }
 }
 
 /// Of READ CAPACITY (16): how many sectors there are, and bytes in a sector.

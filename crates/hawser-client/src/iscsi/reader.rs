@@ -102,8 +102,8 @@ impl Reader {
 
     /// What was answered since the last time; waits for the next answer.
     fn answers(&mut self) -> Result<Vec<Answer>, String> {
-        let (fd, wanted) = self.session.poll().ok_or("the connection is gone")?;
-        let revents = wait_for(fd, wanted, SLICE).map_err(|e| format!("poll: {e}"))?;
+        let session = self.session.poll().ok_or("the connection is gone")?;
+        let revents = wait_for(session, &[], SLICE).map_err(|e| format!("poll: {e}"))?;
         let alive = self.session.service(revents);
         let answers = self.session.answers();
         if !answers.is_empty() {

@@ -24,7 +24,7 @@ const PORT: u16 = 3260;
 /// A head that was healed, or has booted, answers after so long at most.
 pub(crate) const REACHED: Duration = Duration::from_secs(300);
 
-/// From one look of a wait to the next.
+/// From one look of a wait to the next; on a site that is slow so many times longer.
 const STEP: Duration = Duration::from_millis(25);
 
 /// The administration of the cluster, by the code of `hawser status` and `hawser standby`.
@@ -139,7 +139,7 @@ impl<'a> Stage<'a> {
             seat,
             pool,
             watched: Watched::of(file),
-            looks_every: EVERY,
+            looks_every: EVERY * site.slowness(),
             file,
         })
     }
@@ -249,7 +249,7 @@ impl<'a> Stage<'a> {
         patience: Duration,
         mut yes: impl FnMut() -> Result<bool, DrillError>,
     ) -> Result<bool, DrillError> {
-        self.clock.wait(patience, STEP, || {
+        self.clock.wait(patience, STEP * self.site.slowness(), || {
             if (self.interrupted)() > self.borne.get() {
                 return Err(DrillError::Interrupted);
             }

@@ -1,7 +1,7 @@
 //! Given a lab of machines, each with a kernel of its own: the same verbs do the same, nothing is left of one, and what only
 //! such a kernel has, its SCSI target and its NFS server, takes what Hawser tells it.
 //!
-//! Time in such a machine is never asserted: starting a program takes it 45 ms.
+//! Time in such a machine is never asserted: it starts programs slowly.
 
 #[path = "machines/boot.rs"]
 mod boot;

@@ -67,12 +67,12 @@ impl Kind {
     }
 }
 
-/// Starting a program takes the kernel of a machine 45 ms instead of 1; with the rest of what agents do, a takeover takes
-/// five times as long, and more on a busy host.
+/// Starting a program takes the kernel of a machine 8 ms instead of 1, and several times that beside other machines; with the rest
+/// of what agents do, a takeover takes five times as long, and more on a busy host.
 const SLOWNESS: u32 = 5;
 
-/// How long a machine may take to shut down in good order: systemd has to stop some twenty services, on a kernel that takes
-/// 45 ms to start a program.
+/// How long a machine may take to shut down in good order: systemd has to stop some twenty services, on a kernel that
+/// starts programs slowly.
 pub(crate) const SHUTS_DOWN: Duration = Duration::from_secs(120);
 
 /// Fails on a machine without the programs that machines of a lab need.

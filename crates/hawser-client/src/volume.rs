@@ -200,7 +200,7 @@ impl Volume for Device {
         if !std::mem::replace(&mut self.announced, true) {
             events.extend([Event::Connected(0), Event::PathUp(0)]);
         }
-        if self.answers.is_empty() {
+        if self.answers.is_empty() && events.is_empty() {
             std::thread::sleep(patience);
         }
         events.extend(self.answers.drain(..).map(|answer| match answer {

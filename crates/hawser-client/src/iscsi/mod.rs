@@ -170,12 +170,13 @@ impl Paths {
     /// How long until it is time to look around again, if nothing is heard.
     fn looks_around_in(&self) -> Duration {
         let now = Instant::now();
-        let doubt = match self.waiting.values().min() {
-            Some(sent) if self.up => (*sent).max(self.heard) + DOUBT,
-            _ if self.session.is_some() => now + ASK,
-            _ => now,
+        let due = match (self.login_since, self.waiting.values().min()) {
+            (Some(since), _) => since + LOGIN,
+            (None, Some(sent)) => (*sent).max(self.heard) + DOUBT,
+            (None, None) if self.session.is_some() => now + ASK,
+            (None, None) => now,
         };
-        doubt.max(self.asked + ASK).saturating_duration_since(now)
+        due.max(self.asked + ASK).saturating_duration_since(now)
     }
 
     fn hear(&mut self, answer: Answer, events: &mut Vec<Event>) -> bool {
@@ -300,7 +301,8 @@ fn answered(socket: &Socket) -> Option<bool> {
     }
 }
 
-/// Waits for a session's descriptor, or until an address answers whether it accepts connections. What can be done with the session.
+/// Waits for a session's descriptor, or until an address answers whether it accepts connections. Answers what can be done with
+/// the session.
 fn wait_for(session: (i32, i32), questions: &[Question], patience: Duration) -> io::Result<i32> {
     let (fd, wanted) = session;
     session::with_descriptor(fd, |fd| {

@@ -10,15 +10,15 @@ use nix::unistd::Pid;
 
 use crate::error::LabError;
 
-/// Keeps this process, and all that it starts from now on, to one of the processors that it may use. Machines of a lab take
-/// turns, labs begin at different ones.
+/// Keeps this process, and all that it starts from now on, to one of the processors that it may use. The machines of a lab are
+/// spread over them in order, from one that the lab's name chooses.
 ///
 /// # Errors
 /// What the kernel says.
 pub(super) fn keep_to_one(lab: u32, machine: usize) -> Result<(), LabError> {
     let this = Pid::from_raw(0);
-    let failed = |e| LabError::system("sched_setaffinity", "process 1", e);
-    let may_use = sched_getaffinity(this).map_err(failed)?;
+    let failed = |call| move |e| LabError::system(call, "process 1", e);
+    let may_use = sched_getaffinity(this).map_err(failed("sched_getaffinity"))?;
     let all: Vec<usize> = (0..CpuSet::count())
         .filter(|&cpu| may_use.is_set(cpu).unwrap_or(false))
         .collect();
@@ -26,8 +26,8 @@ pub(super) fn keep_to_one(lab: u32, machine: usize) -> Result<(), LabError> {
         return Ok(());
     };
     let mut one = CpuSet::new();
-    one.set(cpu).map_err(failed)?;
-    sched_setaffinity(this, &one).map_err(failed)
+    one.set(cpu).map_err(failed("CPU_SET"))?;
+    sched_setaffinity(this, &one).map_err(failed("sched_setaffinity"))
 }
 
 fn one_of(all: &[usize], lab: u32, machine: usize) -> Option<usize> {
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn machines_of_a_lab_take_turns_on_the_processors_they_may_use() {
+    fn machines_of_a_lab_are_spread_over_the_processors_they_may_use() {
         let taken: Vec<_> = (1..=4).map(|nth| one_of(&[2, 5, 7], 3, nth)).collect();
         assert_eq!(taken, [Some(5), Some(7), Some(2), Some(5)]);
         assert_eq!(one_of(&[0], u32::MAX, usize::MAX), Some(0));

@@ -263,15 +263,10 @@ impl<'a> Writer<'a> {
 
     fn hear(&mut self, patience: Duration) -> io::Result<()> {
         let mut events = Vec::new();
-        let mut patience = patience;
-        if self.volume.ready() {
-            let again = self.flights.values().filter_map(|flight| flight.again);
-            let again = again
-                .min()
-                .map(|at| at.saturating_duration_since(Instant::now()));
-            patience = again.map_or(patience, |again| again.min(patience));
-        }
-        let patience = patience.clamp(SHORTEST, HEARS);
+        let again = self.flights.values().filter_map(|flight| flight.again);
+        let again = again.min().filter(|_| self.volume.ready());
+        let again = again.map_or(HEARS, |at| at.saturating_duration_since(Instant::now()));
+        let patience = patience.min(again).clamp(SHORTEST, HEARS);
         self.volume.wait(patience, &mut events)?;
         for event in events {
             self.learn(event)?;

@@ -1,18 +1,18 @@
 //! Volumes that break their word, written to by the real writer: each must be caught, and the honest
 //! one must not be accused.
 
+mod support;
+
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hawser_client::check::{Rules, Verdict, check};
-use hawser_client::history::{self, Log};
+use hawser_client::history;
 use hawser_client::load::Load;
 use hawser_client::stamp::{Page, SECTOR};
 use hawser_client::volume::{Event, Facts, Order, Volume};
-use hawser_client::writer::{Plan, Shared, Writer};
 
 /// Dies after so many orders, as soon as 16 writes (two with FUA) lie unflushed in its cache; the work
 /// ends soon after, before every block has been written again.
@@ -99,10 +99,7 @@ impl Volume for Model<'_> {
     }
 
     fn facts(&self) -> Option<Facts> {
-        Some(Facts {
-            blocks: 4096,
-            cache: true,
-        })
+        Some(support::FACTS)
     }
 
     fn ready(&self) -> bool {
@@ -122,21 +119,7 @@ fn judged(lie: Lie) -> Verdict {
 }
 
 fn judged_under(load: Load, lie: Lie) -> Verdict {
-    let file = tempfile::NamedTempFile::new().unwrap();
-    let log = Log::create(file.path()).unwrap();
-    let (stop, working) = (AtomicBool::new(false), AtomicU32::new(0));
-    let ended = Barrier::new(1);
-    let plan = Plan {
-        run: 5,
-        load,
-        patience: Duration::from_secs(20),
-    };
-    let shared = Shared {
-        log: &log,
-        stop: &stop,
-        working: &working,
-        ended: &ended,
-    };
+    let stop = AtomicBool::new(false);
     let volume = Model {
         lie,
         cached: BTreeMap::new(),
@@ -149,11 +132,7 @@ fn judged_under(load: Load, lie: Lie) -> Verdict {
         up: false,
         stop: &stop,
     };
-    assert!(
-        Writer::new(0, plan, shared, Box::new(volume))
-            .work()
-            .unwrap()
-    );
+    let file = support::history_of(load, &stop, volume);
     let rules = Rules {
         cache_may_be_lost: true,
         ..Rules::default()

@@ -1,15 +1,14 @@
 //! A writer that cannot send anything waits for an event: it does not look again and again.
 
+mod support;
+
 use std::io;
-use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use hawser_client::history::Log;
 use hawser_client::load::Load;
 use hawser_client::stamp::Page;
 use hawser_client::volume::{Event, Facts, Order, Volume};
-use hawser_client::writer::{Plan, Shared, Writer};
 
 /// The longest wait of a writer.
 const LONGEST: Duration = Duration::from_millis(20);
@@ -51,10 +50,7 @@ impl Volume for Silent<'_> {
     }
 
     fn facts(&self) -> Option<Facts> {
-        Some(Facts {
-            blocks: 4096,
-            cache: true,
-        })
+        Some(support::FACTS)
     }
 
     fn ready(&self) -> bool {
@@ -63,23 +59,11 @@ impl Volume for Silent<'_> {
 }
 
 fn waits(reached: bool) -> Vec<Duration> {
-    let file = tempfile::NamedTempFile::new().unwrap();
-    let log = Log::create(file.path()).unwrap();
-    let (stop, working, ended) = (AtomicBool::new(false), AtomicU32::new(0), Barrier::new(1));
-    let plan = Plan {
-        run: 5,
-        // More than is ever due.
-        load: Load {
-            rate: 1_000_000,
-            ..Load::USUAL
-        },
-        patience: Duration::from_secs(20),
-    };
-    let shared = Shared {
-        log: &log,
-        stop: &stop,
-        working: &working,
-        ended: &ended,
+    let stop = AtomicBool::new(false);
+    // More than is ever due.
+    let load = Load {
+        rate: 1_000_000,
+        ..Load::USUAL
     };
     let mut waits = Vec::new();
     let volume = Silent {
@@ -89,8 +73,7 @@ fn waits(reached: bool) -> Vec<Duration> {
         stop: &stop,
         announced: false,
     };
-    let whole = Writer::new(0, plan, shared, Box::new(volume)).work();
-    assert!(whole.unwrap());
+    support::history_of(load, &stop, volume);
     waits
 }
 

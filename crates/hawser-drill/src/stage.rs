@@ -249,7 +249,7 @@ impl<'a> Stage<'a> {
         patience: Duration,
         mut yes: impl FnMut() -> Result<bool, DrillError>,
     ) -> Result<bool, DrillError> {
-        self.clock.wait(patience, STEP * self.site.slowness(), || {
+        self.clock.wait(patience, self.patience(STEP), || {
             if (self.interrupted)() > self.borne.get() {
                 return Err(DrillError::Interrupted);
             }

@@ -24,7 +24,8 @@ pub const JUDGE_PATIENTLY: Duration = Duration::from_secs(45);
 /// silent then is no longer among `heads`.
 ///
 /// # Errors
-/// What Pacemaker said cannot be read; nobody could be asked.
+/// What Pacemaker said cannot be read; nobody could be asked: then why the first of them did not answer, since this
+/// machine's `crm_simulate` may be too old for that cluster.
 pub fn judged(
     file: &ClusterFile,
     facts: &StatusFacts,
@@ -40,35 +41,38 @@ pub fn judged(
             asked.push(name.clone());
         }
     }
+    let mut first = None;
     for name in asked {
         let Some(head) = heads.remove(&name) else {
             continue;
         };
-        let simulator = InTime::of(head, limit);
+        let simulator = InTime::of(head, &name, limit);
         let judged = judgement(file, facts, &simulator);
         if let Some(head) = simulator.end() {
             heads.insert(name, head);
         }
         match judged {
-            Err(LiveError::Simulate(_)) => {}
+            Err(why @ LiveError::Simulate(_)) => first = first.or(Some(why)),
             judged => return judged,
         }
     }
-    judgement(file, facts, &CrmSimulate)
+    judgement(file, facts, &CrmSimulate).map_err(|here| first.unwrap_or(here))
 }
 
 /// A head's scheduler, for which nobody waits longer than the limit.
-struct InTime {
+struct InTime<'a> {
     /// None while it is silent.
     head: Mutex<Option<Box<dyn Host>>>,
+    name: &'a HostName,
     until: Deadline,
     seconds: u32,
 }
 
-impl InTime {
-    fn of(head: Box<dyn Host>, limit: Duration) -> Self {
+impl<'a> InTime<'a> {
+    fn of(head: Box<dyn Host>, name: &'a HostName, limit: Duration) -> Self {
         Self {
             head: Mutex::new(Some(head)),
+            name,
             until: Deadline::after(limit),
             seconds: u32::try_from(limit.as_secs()).unwrap_or(u32::MAX),
         }
@@ -80,13 +84,13 @@ impl InTime {
     }
 }
 
-impl Simulator for InTime {
+impl Simulator for InTime<'_> {
     fn simulate(&self, cib: &str, events: &[Event]) -> Result<Answer, SimulateError> {
-        let refused = |said: String| SimulateError::Refused {
-            command: "crm_simulate".into(),
-            said,
+        let host = || self.name.to_string();
+        let silent = |seconds| SimulateError::Silent {
+            host: host(),
+            seconds,
         };
-        let silent = |seconds| refused(format!("no answer within {seconds} s"));
         let mut place = self.head.lock().unwrap_or_else(|e| e.into_inner());
         let mut head = place.take().ok_or_else(|| silent(self.seconds))?;
         let (cib, events) = (cib.to_owned(), events.to_vec());
@@ -100,7 +104,10 @@ impl Simulator for InTime {
                 said
             }
             Told::Silent(seconds) => Err(silent(seconds)),
-            Told::Failed(why) => Err(refused(why)),
+            Told::Failed(said) => Err(SimulateError::Refused {
+                command: format!("crm_simulate on {}", host()),
+                said,
+            }),
         }
     }
 }

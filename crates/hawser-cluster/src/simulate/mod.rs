@@ -108,6 +108,14 @@ pub enum SimulateError {
         /// Its own words.
         said: String,
     },
+    /// It runs on another host, and nothing has come from there.
+    #[error("crm_simulate on {host} has not answered within {seconds} s")]
+    Silent {
+        /// The host.
+        host: String,
+        /// How long it was waited for, in seconds.
+        seconds: u32,
+    },
     /// Its answer lacks something that every answer has.
     #[error("crm_simulate's report has no <{part}>")]
     Incomplete {

@@ -337,20 +337,25 @@ impl Answers<Asked> for Simulate {
     }
 }
 
+/// Heads of which none simulates.
+fn mute(hangs: bool, asked: &Arc<AtomicUsize>) -> Hosts {
+    const QUESTIONS: &[Entry<Asked>] = &[Entry::of::<Simulate>()];
+    let head = |name: &str| -> (HostName, Box<dyn Host>) {
+        let asked = asked.clone();
+        let head = Asked { hangs, asked };
+        let host = sim::Simulated::new(name.into(), head, QUESTIONS, &Wire::default());
+        (name.into(), Box::new(host))
+    };
+    [head("head1"), head("head2")].into()
+}
+
 #[test]
 fn a_head_that_dies_while_it_simulates_does_not_end_the_status() {
     let golden = Golden::named("lab");
     let facts = healthy(&golden);
     let asked = Arc::new(AtomicUsize::new(0));
     for hangs in [false, true] {
-        let head = |name: &str| -> (HostName, Box<dyn Host>) {
-            const QUESTIONS: &[Entry<Asked>] = &[Entry::of::<Simulate>()];
-            let asked = asked.clone();
-            let head = Asked { hangs, asked };
-            let host = sim::Simulated::new(name.into(), head, QUESTIONS, &Wire::default());
-            (name.into(), Box::new(host))
-        };
-        let mut heads: Hosts = [head("head1"), head("head2")].into();
+        let mut heads = mute(hangs, &asked);
         let limit = Duration::from_millis(if hangs { 20 } else { 60_000 });
         let now = judged(&golden.file, &facts, &mut heads, limit).unwrap();
         assert!(now.status.redundant, "{}", said(&now.status));
@@ -358,4 +363,23 @@ fn a_head_that_dies_while_it_simulates_does_not_end_the_status() {
         assert_eq!(heads.len(), if hangs { 0 } else { 2 });
     }
     assert_eq!(asked.load(Ordering::SeqCst), 4, "both, each time");
+}
+
+#[test]
+fn where_nobody_simulates_the_controller_is_named_which_was_asked_first() {
+    let golden = Golden::named("lab");
+    let mut cib = well(&golden);
+    // A schema that no crm_simulate of this machine knows.
+    cib.set("validate-with", "pacemaker-99.0");
+    let facts = both(&golden, &cib.to_text());
+    let asked = Arc::new(AtomicUsize::new(0));
+    for (hangs, said) in [
+        (true, "crm_simulate on head2 has not answered within 1 s"),
+        (false, "crm_simulate said: head2: the connection ended"),
+    ] {
+        let mut heads = mute(hangs, &asked);
+        let judged = judged(&golden.file, &facts, &mut heads, Duration::from_secs(1));
+        let why = judged.map(|now| now.status).unwrap_err();
+        assert_eq!(why.to_string(), said);
+    }
 }

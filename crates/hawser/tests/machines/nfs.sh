@@ -30,6 +30,8 @@ is "nothing is exported" "" "$(exportfs -s)"
 hawser exports ocf start 2>/dev/null; is "the agent fails softly" 1 $?
 rpcbind || no "rpcbind"
 mount -t nfsd nfsd /proc/fs/nfsd
+# Without it Linux 6.12 knows of no client, and lets all of them wait for 90 s.
+systemctl start nfsdcld || no "nfsdcld"
 rpc.nfsd 4 || no "rpc.nfsd"
 said=$(start) && no "a start without rpc.mountd" || ok "a start without rpc.mountd fails"
 has "and says so" "rpc.mountd does not run" "$said"
@@ -109,6 +111,7 @@ for i in 1 2 3 4 5 6 7 8; do exportfs -i -o ro,fsid=9,no_subtree_check "*:/their
 [ "$(cat /proc/net/rpc/nfsd.export/flush)" -gt "$(date +%s)" ] && ok "the kernel's next flush is ahead" || no "the kernel's next flush is ahead"
 said=$(hawser exports stop tank 2>&1) && ok "a stop" || no "stop: $said"
 is "somebody else's export stays" "/theirs" "$(exportfs -s | cut -d' ' -f1)"
+is "nothing is revoked of a client that stays, which Linux 6.12 would look for later" "" "$(grep -h revoked /proc/fs/nfsd/clients/*/states 2>/dev/null)"
 umount /tank && ok "the pool is unmounted although clients had files open" || no "umount: $(cat /proc/fs/nfsd/clients/*/states 2>&1)"
 hawser exports ocf monitor; is "monitor of what does not run" 7 $?
 mount -t ext4 /dev/loop0 /tank; start >/dev/null || no "start after the takeover"

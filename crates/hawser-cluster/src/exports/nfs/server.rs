@@ -13,6 +13,7 @@ use nix::sys::stat::{major, minor};
 use super::client::bracketed;
 use super::flush;
 use super::plan::Operation;
+use super::reclaim::clients::holds;
 use super::table::{Found, table};
 
 /// Where the kernel's server is talked to.
@@ -161,24 +162,24 @@ fn exportfs(arguments: &[&str]) -> Result<Option<String>, NfsError> {
 }
 
 /// Makes the server let go of file systems whose directories are exported no longer, so that they can be
-/// unmounted: locks of NFS 3, and what clients of NFS 4 have open. Before Linux 6.9 the second is to be had
-/// only by expiring those clients as a whole; they come back by themselves.
+/// unmounted: what clients of NFS 4 have open, by expiring those clients as a whole, who come back by themselves; and
+/// locks of NFS 3.
+///
+/// Linux 6.9 and later would also revoke what NFS 4 has there, and keep the clients. But what is revoked still points to the
+/// files' inodes. When such a client's lease ends, the kernel looks at them (`nfs4_lockowner_has_blockers` in
+/// fs/nfsd/nfs4state.c), and panics if they have been unmounted (seen with 6.12.113). So there are none left to revoke.
 pub fn release(directories: &[&str]) -> Result<(), NfsError> {
     // One that does not run holds nothing; Linux 6.9 and later do not even answer then (`write_unlock_fs` in fs/nfsd/nfsctl.c).
     if threads().unwrap_or(0) == 0 {
         return Ok(());
     }
     let mut devices = BTreeSet::new();
-    for directory in directories {
-        // A pool that is gone holds nothing.
-        let Ok(about) = fs::metadata(directory) else {
-            continue;
-        };
-        if devices.insert(superblock(major(about.dev()), minor(about.dev()))) {
-            let unlock = format!("{NFSD}/unlock_filesystem");
-            fs::write(&unlock, line(directory)).map_err(FileError::io("write", &unlock))?;
-        }
-    }
+    // A pool that is gone holds nothing.
+    let is_first_of_device = |directory: &&&str| {
+        let device = |about: fs::Metadata| superblock(major(about.dev()), minor(about.dev()));
+        fs::metadata(directory).is_ok_and(|about| devices.insert(device(about)))
+    };
+    let one_each: Vec<_> = directories.iter().filter(is_first_of_device).collect();
     let clients = fs::read_dir(format!("{NFSD}/clients"))
         .into_iter()
         .flatten();
@@ -187,10 +188,7 @@ pub fn release(directories: &[&str]) -> Result<(), NfsError> {
         let Ok(states) = fs::read_to_string(path.join("states")) else {
             continue;
         };
-        if devices
-            .iter()
-            .any(|device| states.contains(&format!("superblock: \"{device}:")))
-        {
+        if holds(&states, &devices) {
             let control = path.join("ctl");
             match fs::write(&control, "expire\n") {
                 Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
@@ -199,6 +197,10 @@ pub fn release(directories: &[&str]) -> Result<(), NfsError> {
                 _ => {}
             }
         }
+    }
+    for directory in one_each {
+        let unlock = format!("{NFSD}/unlock_filesystem");
+        fs::write(&unlock, line(directory)).map_err(FileError::io("write", &unlock))?;
     }
     Ok(())
 }

@@ -69,7 +69,7 @@ fn unquoted(text: &str) -> Option<Bytes> {
 
 /// Whether something among these states is of one of these file systems. What a client chose, an owner or the name of a
 /// file, comes behind that.
-fn holds(states: &str, devices: &BTreeSet<String>) -> bool {
+pub fn holds(states: &str, devices: &BTreeSet<String>) -> bool {
     let device = |line: &str| {
         let (_, rest) = line.split_once("superblock: \"")?;
         let (file, _) = rest.split_once('"')?;

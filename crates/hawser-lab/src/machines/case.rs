@@ -156,7 +156,7 @@ fn start(dir: &LabDir, state: &State, node: &NodeSpec) -> Result<Pid, LabError> 
         .open(&console)
         .map_err(|e| LabError::io("open", &console, e))?;
     let memory = folder::memory(dir, name);
-    let child = Launch::new(kernel::PROGRAM)
+    let child = Launch::new(kernel::program())
         .called(AGAIN)
         .args(words)
         .envs([("LD_PRELOAD", registers::put(&memory)?), ("TMPDIR", memory)])

@@ -8,11 +8,12 @@ use hawser_tool::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::kernel::{self, Kernel};
 use super::make::{self, Work};
 use super::recipe::{BOOT, Recipe, SETUP, SETUP_ZFS};
 use super::release::Release;
+use super::room;
 use super::zfs::{self, Modules};
-use super::{kernel, room};
 use crate::error::LabError;
 use crate::lab::need_root;
 use crate::lock::Lock;
@@ -47,12 +48,15 @@ pub enum Held {
     DebianWithZfs,
     /// ZFS's modules, which go into such an image.
     ZfsModules,
+    /// The kernel of all machines.
+    Kernel,
 }
 
 impl Held {
     fn of(name: &str) -> Self {
         match name {
             _ if name.starts_with(zfs::PREFIX) => Self::ZfsModules,
+            _ if name.starts_with(kernel::PREFIX) => Self::Kernel,
             _ if is_with_zfs(name) => Self::DebianWithZfs,
             _ => Self::Debian,
         }
@@ -76,7 +80,7 @@ pub struct ImageStatus {
     pub name: String,
     /// What it is.
     pub of: Held,
-    /// The release of Debian that it has; absent of ZFS's modules.
+    /// The release of Debian that it has; absent of ZFS's modules and of a kernel.
     pub release: Option<Release>,
     /// Whether machines of its release that are made now have it.
     pub current: bool,
@@ -98,25 +102,21 @@ pub struct Waiting<'a> {
     pub interrupted: &'a dyn Fn() -> bool,
 }
 
-/// All images, and those that machines have that are made now.
+/// All images, and those that machines have that are made now. Which these are, the kernel's version says: until it is there,
+/// only its own name is known.
 ///
 /// # Errors
-/// Not root; user-mode-linux is not installed; a folder cannot be read.
+/// Not root; the kernel does not run; a folder cannot be read.
 pub fn list() -> Result<Vec<ImageStatus>, LabError> {
     need_root()?;
-    let mut current = Vec::new();
-    for release in Release::ALL {
-        current.push(
-            recipe(Content {
-                release,
-                zfs: false,
-            })?
-            .name,
-        );
-        // A kernel of which nobody knows the sources has no ZFS.
-        if let Ok(Recipe { name, zfs, .. }) = recipe(Content { release, zfs: true }) {
-            current.extend(zfs.map(|modules| modules.name));
-            current.push(name);
+    let mut current = vec![kernel::name()];
+    if let Some(kernel) = Kernel::found()? {
+        for release in Release::ALL {
+            for zfs in [false, true] {
+                let recipe = recipe(Content { release, zfs }, &kernel);
+                current.extend(recipe.zfs.map(|modules| modules.name));
+                current.push(recipe.name);
+            }
         }
     }
     let mut names = names()?;
@@ -152,7 +152,7 @@ pub fn remove(name: &str) -> Result<bool, LabError> {
     let theirs: Vec<&str> = users_of(name, &labs).map(LabName::as_str).collect();
     if !theirs.is_empty() {
         return Err(LabError::Machines(format!(
-            "image {name} is that of the machines of {}; take them down first",
+            "{name} is that of the machines of {}; take them down first",
             theirs.join(", ")
         )));
     }
@@ -163,21 +163,23 @@ pub fn remove(name: &str) -> Result<bool, LabError> {
 
 /// The image that machines of this kind have that are made now, built if it has to be.
 pub(crate) fn ensure(of: Content, waiting: &Waiting<'_>) -> Result<(PathBuf, bool), LabError> {
-    let recipe = recipe(of)?;
-    let place = Path::new(FOLDER).join(&recipe.name);
-    let image = place.join(IMAGE);
-    if image.exists() {
-        return Ok((image, false));
+    if let Some(kernel) = Kernel::found()? {
+        let (image, _) = places(&recipe(of, &kernel));
+        if image.exists() {
+            return Ok((image, false));
+        }
     }
     super::need_programs(&["mmdebstrap", "mke2fs", "depmod", "unshare", "ssh-keygen"])?;
-    let modules = kernel::modules(&kernel::version()?)?;
-    room::disk(Path::new(FOLDER), room::IMAGE, "packages of an image")?;
     let lock = Path::new(FOLDER).join("lock");
     let _held = Lock::take_within(lock, "the images of machines", COPIES)?;
+    let kernel = Kernel::ensure(waiting)?;
+    let recipe = recipe(of, &kernel);
+    let (image, place) = places(&recipe);
     // Somebody else may have built it while this one waited.
     if image.exists() {
         return Ok((image, false));
     }
+    room::disk(Path::new(FOLDER), room::IMAGE, "packages of an image")?;
     if let Some(zfs) = &recipe.zfs {
         zfs.ensure(waiting)?;
     }
@@ -185,21 +187,24 @@ pub(crate) fn ensure(of: Content, waiting: &Waiting<'_>) -> Result<(PathBuf, boo
         "building image {}, once: two minutes or three",
         recipe.name
     ));
-    make::into(&place, |work| make_image(&recipe, &modules, work, waiting))?;
+    make::into(&place, |work| make_image(&recipe, &kernel, work, waiting))?;
     Ok((image, true))
 }
 
-fn recipe(of: Content) -> Result<Recipe, LabError> {
-    let zfs = match of.zfs {
-        false => None,
-        true => Some(Modules::here(of.release)?),
-    };
-    Ok(Recipe::of(of.release, &kernel::version()?, zfs))
+fn recipe(of: Content, kernel: &Kernel) -> Recipe {
+    let zfs = of.zfs.then(|| Modules::of(of.release, kernel));
+    Recipe::of(of.release, &kernel.version, zfs)
+}
+
+/// Where the image of a recipe lies, and its folder.
+fn places(recipe: &Recipe) -> (PathBuf, PathBuf) {
+    let folder = Path::new(FOLDER).join(&recipe.name);
+    (folder.join(IMAGE), folder)
 }
 
 fn make_image(
     recipe: &Recipe,
-    modules: &Path,
+    kernel: &Kernel,
     work: &Work,
     waiting: &Waiting<'_>,
 ) -> Result<(), LabError> {
@@ -223,18 +228,19 @@ fn make_image(
     )?;
     let into = root.join("lib/modules");
     fs::create_dir_all(&into).map_err(|e| LabError::io("create the folder", &into, e))?;
-    let version = modules
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
     let text = |path: &Path| path.display().to_string();
     let run = |program: &str, words: &[String]| Tool::new(program).args(words).limit(COPIES).text();
-    run("cp", &["-a".to_owned(), text(modules), text(&into)])?;
+    run(
+        "cp",
+        &["-a".to_owned(), text(&kernel.modules()), text(&into)],
+    )?;
     if let Some(zfs) = &recipe.zfs {
-        zfs.install(&into.join(&version))?;
+        zfs.install(&into.join(&kernel.version))?;
     }
-    run("depmod", &["-b".to_owned(), text(root), version])?;
+    run(
+        "depmod",
+        &["-b".to_owned(), text(root), kernel.version.clone()],
+    )?;
     let image = work.done.join(IMAGE);
     File::create(&image)
         .and_then(|file| file.set_len(SIZE))
@@ -250,10 +256,12 @@ fn make_image(
 /// What is in a folder of this name; none if nothing is whole there.
 fn found(name: &str) -> Option<fs::Metadata> {
     let folder = Path::new(FOLDER).join(name);
-    let image = fs::metadata(folder.join(IMAGE));
-    image
-        .or_else(|_| fs::metadata(Modules::file_in(&folder)))
-        .ok()
+    let files = [
+        folder.join(IMAGE),
+        Modules::file_in(&folder),
+        kernel::program_in(&folder),
+    ];
+    files.iter().find_map(|file| fs::metadata(file).ok())
 }
 
 fn names() -> Result<Vec<String>, LabError> {
@@ -283,13 +291,26 @@ fn users() -> Result<Vec<(LabName, PathBuf)>, LabError> {
 
 fn users_of<'a>(name: &str, labs: &'a [(LabName, PathBuf)]) -> impl Iterator<Item = &'a LabName> {
     let folder = Path::new(FOLDER).join(name);
+    let of_all = Held::of(name) == Held::Kernel;
     labs.iter()
-        .filter(move |(_, image)| image.starts_with(&folder))
+        .filter(move |(_, image)| of_all || image.starts_with(&folder))
         .map(|(lab, _)| lab)
 }
 
-fn status(name: String, current: &[String], labs: &[(LabName, PathBuf)]) -> ImageStatus {
+/// What a folder and all in it take on the disk. What cannot be read takes nothing.
+fn bytes(folder: &Path) -> u64 {
     use std::os::unix::fs::MetadataExt;
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let sizes = entries.map(|entry| match entry.metadata() {
+        Ok(found) if found.is_dir() => bytes(&entry.path()),
+        // Sectors of 512 bytes, whatever the file system has (stat(2)).
+        Ok(found) => found.blocks() * 512,
+        Err(_) => 0,
+    });
+    sizes.sum()
+}
+
+fn status(name: String, current: &[String], labs: &[(LabName, PathBuf)]) -> ImageStatus {
     let found = found(&name);
     let since = found.as_ref().and_then(|it| it.modified().ok());
     ImageStatus {
@@ -297,8 +318,7 @@ fn status(name: String, current: &[String], labs: &[(LabName, PathBuf)]) -> Imag
         release: release_of(&name),
         current: current.contains(&name),
         built: found.is_some(),
-        // Sectors of 512 bytes, whatever the file system has (stat(2)).
-        bytes: found.map(|it| it.blocks() * 512),
+        bytes: found.map(|_| bytes(&Path::new(FOLDER).join(&name))),
         since: since
             .and_then(|at| at.duration_since(UNIX_EPOCH).ok())
             .map(|it| it.as_secs()),

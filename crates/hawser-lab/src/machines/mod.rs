@@ -67,7 +67,7 @@ impl Kind {
     }
 }
 
-/// Starting a program takes the kernel of a machine 8 ms instead of 1, and several times that beside other machines; with the rest
+/// Starting a program takes the kernel of a machine 4 ms instead of 1, and several times that beside other machines; with the rest
 /// of what agents do, a takeover takes five times as long, and more on a busy host.
 const SLOWNESS: u32 = 5;
 
@@ -86,7 +86,7 @@ pub(crate) fn need_programs(programs: &[&str]) -> Result<(), LabError> {
         true => Ok(()),
         false => Err(LabError::Machines(format!(
             "a lab of machines needs {}, which this host has not: `packaging/setup machines`, or `apt install \
-             user-mode-linux mmdebstrap debian-archive-keyring openssh-client e2fsprogs`",
+             mmdebstrap debian-archive-keyring openssh-client e2fsprogs`",
             missing.join(", ")
         ))),
     }

@@ -94,8 +94,9 @@ pub(super) fn kernel_arguments(
         format!("umid={UMID}"),
         "uml_dir=.".to_owned(),
         format!("mem={}M", memory(spec, node)),
-        // The machine sees nothing else of the host.
-        "hostfs=../host".to_owned(),
+        // The machine sees nothing else of the host. Linux 6.12 refuses a relative path there ("bad file descriptor"), and the
+        // folder's own may have blanks in it.
+        "hostfs=/proc/self/cwd/../host".to_owned(),
         format!("ubd0=../disk.cow,{image}"),
         "root=/dev/ubda".to_owned(),
         "ro".to_owned(),

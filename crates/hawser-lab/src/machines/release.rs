@@ -43,15 +43,6 @@ impl Release {
         }
     }
 
-    /// The release that has the sources of a kernel of this series.
-    pub(super) fn of_kernel(series: &str) -> Option<Self> {
-        match series {
-            "6.1" => Some(Self::Bookworm),
-            "6.12" => Some(Self::Trixie),
-            _ => None,
-        }
-    }
-
     /// The packages with the fence agents that machines can use. Debian 12 has all in one; those of Debian 13 bring the
     /// libraries of all clouds, 1.7 GB.
     pub(super) fn fence_agents(self) -> &'static [&'static str] {

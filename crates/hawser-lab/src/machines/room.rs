@@ -15,6 +15,8 @@ const MIB: u64 = 1 << 20;
 const SPARE: u64 = 256;
 /// What a machine may write to its disk before a lab is taken down: logs, and the programs of a test.
 const DISK: u64 = 512;
+/// The packages of a kernel while it is taken out of them, and the kernel.
+pub(super) const KERNEL: u64 = 1024;
 /// The packages while an image is made of them, and the image.
 pub(super) const IMAGE: u64 = 2048;
 /// The sources of a kernel and of ZFS, the compiler, and what is compiled.

@@ -5,10 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::image::{FOLDER, Waiting};
+use super::kernel::{self, Kernel};
 use super::make::{self, Work};
 use super::recipe::checksum;
 use super::release::Release;
-use super::{kernel, room};
+use super::room;
 use crate::error::LabError;
 
 /// What compiles them.
@@ -27,42 +28,22 @@ pub(super) struct Modules {
     pub name: String,
     /// The release whose machines have them.
     release: Release,
-    /// The release in which they are built: the kernel's.
-    built_in: Release,
     /// The package that has the kernel's sources, and its version.
     source: String,
 }
 
 impl Modules {
-    /// For machines of this release on this kernel, of sources of that version of Debian's; none if no release has the sources of
-    /// such a kernel.
-    pub fn of(release: Release, kernel: &str, sources: &str) -> Option<Self> {
-        let mut numbers = kernel.split('.');
-        let series = format!("{}.{}", numbers.next()?, numbers.next()?);
-        let built_in = Release::of_kernel(&series)?;
-        let source = format!("linux-source-{series}={sources}");
-        let version = release.zfs();
-        let sum = checksum([built_in.suite(), version, TOOLS, BUILD, kernel, &source]);
-        let upstream = version.split('-').next()?;
-        Some(Self {
+    /// For machines of this release on this kernel.
+    pub fn of(release: Release, kernel: &Kernel) -> Self {
+        let source = format!("linux-source-{}={}", kernel.series(), kernel.sources);
+        let (suite, version) = (kernel::RELEASE.suite(), release.zfs());
+        let sum = checksum([suite, version, TOOLS, BUILD, &kernel.version, &source]);
+        let upstream = version.split('-').next().unwrap_or(version);
+        Self {
             name: format!("{PREFIX}{upstream}-{sum}"),
             release,
-            built_in,
             source,
-        })
-    }
-
-    /// For machines of this release on the kernel that this host has.
-    ///
-    /// # Errors
-    /// It is not installed, does not say of what it was built, or is of no release that is known.
-    pub fn here(release: Release) -> Result<Self, LabError> {
-        let kernel = kernel::version()?;
-        Self::of(release, &kernel, &kernel::sources()?).ok_or_else(|| {
-            LabError::Machines(format!(
-                "there is no ZFS for kernel {kernel} of this host's user-mode-linux: Debian 12 has 6.1, Debian 13 has 6.12"
-            ))
-        })
+        }
     }
 
     /// The last of the files that are made.
@@ -93,15 +74,15 @@ impl Modules {
         let zfs = work.sources("zfs.list", &make::sources(self.release).zfs(self.release))?;
         let tools = TOOLS.split(' ').chain([self.source.as_str()]);
         let hook = format!(
-            "{} \"$1\" \"$(command -v {})\" '{}' {} {}",
+            "{} \"$1\" {} '{}' {} {}",
             build.display(),
-            kernel::PROGRAM,
+            kernel::program().display(),
             self.release.zfs(),
             zfs.display(),
             work.done.display()
         );
         work.unpack(
-            self.built_in,
+            kernel::RELEASE,
             &tools.collect::<Vec<_>>(),
             &hook,
             false,
@@ -127,23 +108,17 @@ mod tests {
 
     #[test]
     fn modules_are_those_of_one_kernel_its_sources_and_one_release() {
-        let of = |release, kernel, sources| Modules::of(release, kernel, sources).unwrap();
-        let one = of(Release::Bookworm, "6.1.176", "6.1.176-1");
-        assert_eq!(one.source, "linux-source-6.1=6.1.176-1");
+        let of = |release, kernel, sources| Modules::of(release, &Kernel::made_up(kernel, sources));
+        let one = of(Release::Bookworm, "6.12.113", "6.12.113-1");
+        assert_eq!(one.source, "linux-source-6.12=6.12.113-1");
         assert!(one.name.starts_with("zfs-2.3.2-"), "{}", one.name);
-        assert_eq!(one, of(Release::Bookworm, "6.1.176", "6.1.176-1"));
-        assert_ne!(one.name, of(Release::Bookworm, "6.1.177", "6.1.176-1").name);
-        assert_ne!(one.name, of(Release::Bookworm, "6.1.176", "6.1.176-2").name);
-    }
-
-    #[test]
-    fn modules_are_built_in_the_release_of_the_kernel() {
-        let modules = Modules::of(Release::Trixie, "6.1.176", "6.1.176-1").unwrap();
-        assert_eq!(modules.built_in, Release::Bookworm);
-        assert!(modules.name.starts_with("zfs-2.3.9-"), "{}", modules.name);
-        let modules = Modules::of(Release::Bookworm, "6.12.5", "6.12.5-1~deb13u1").unwrap();
-        assert_eq!(modules.built_in, Release::Trixie);
-        assert_eq!(Modules::of(Release::Trixie, "6.8.0", "6.8.0-1"), None);
-        assert_eq!(Modules::of(Release::Trixie, "6", "6.8.0-1"), None);
+        assert_eq!(one, of(Release::Bookworm, "6.12.113", "6.12.113-1"));
+        for other in [
+            of(Release::Trixie, "6.12.113", "6.12.113-1"),
+            of(Release::Bookworm, "6.12.114", "6.12.113-1"),
+            of(Release::Bookworm, "6.12.113", "6.12.113-2"),
+        ] {
+            assert_ne!(one.name, other.name);
+        }
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::support::Lab;
 use crate::support::verbs::verb;
-use crate::{example, has_kernel};
+use crate::{example, has_images};
 
 /// Boots without a pool in a row, once nothing is planted any more.
 const QUIET_BOOTS: usize = 5;
@@ -75,7 +75,7 @@ fn zpools(lab: &Lab, head: &str) -> String {
 #[test]
 #[ignore = "boots machines"]
 fn a_boot_imports_no_pool_of_zfs_once_what_plan_names_is_gone() {
-    if !has_kernel() {
+    if !has_images() {
         return;
     }
     let lab = bare("machines-zfs.toml");
@@ -180,7 +180,7 @@ fn a_boot_imports_no_pool_of_zfs_once_what_plan_names_is_gone() {
 #[test]
 #[ignore = "boots machines"]
 fn a_boot_mounts_exports_and_offers_no_pool_once_what_plan_names_is_gone() {
-    if !has_kernel() {
+    if !has_images() {
         return;
     }
     let lab = bare("machines.toml");
@@ -239,7 +239,7 @@ fn a_boot_mounts_exports_and_offers_no_pool_once_what_plan_names_is_gone() {
 #[test]
 #[ignore = "boots machines"]
 fn a_boot_activates_no_volume_group_once_what_plan_names_is_gone() {
-    if !has_kernel() {
+    if !has_images() {
         return;
     }
     let lab = bare("machines-lvm.toml");

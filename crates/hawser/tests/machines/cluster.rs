@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::verbs::{active_on, ok, verb};
 use crate::support::{self, Lab, eventually, hawser};
-use crate::{SLOW, example, has_kernel, login};
+use crate::{SLOW, example, has_images, login};
 
 /// Waits until `status` has nothing to say. It gives up what does not answer at once, which on a busy host may be anything.
 #[track_caller]
@@ -29,7 +29,7 @@ pub(crate) fn whole(lab: &Lab) -> Value {
 #[test]
 #[ignore = "boots machines"]
 fn a_cluster_on_machines_is_built_moved_and_shot_at_by_the_same_verbs() {
-    if !has_kernel() {
+    if !has_images() {
         return;
     }
     let mut file = tempfile::NamedTempFile::new().expect("a file");
@@ -132,7 +132,7 @@ fn first_set_up(lab: &Lab) {
 #[test]
 #[ignore = "boots machines"]
 fn an_appliance_on_zfs_loses_a_head_and_nothing_that_it_acknowledged() {
-    if !has_kernel() {
+    if !has_images() {
         return;
     }
     let lab = built("machines-zfs.toml");
@@ -172,7 +172,7 @@ fn encrypted(lab: &Lab) {
 #[test]
 #[ignore = "boots machines"]
 fn an_appliance_on_debian_13_loses_a_head_and_is_upgraded_under_a_client() {
-    if !has_kernel() {
+    if !has_images() {
         return;
     }
     let lab = built_on("trixie", "machines-zfs.toml");
@@ -241,7 +241,7 @@ fn on_zfs(lab: &Lab, head: &str) {
 #[test]
 #[ignore = "boots machines"]
 fn an_appliance_on_lvm_loses_a_head_and_nothing_that_it_acknowledged() {
-    if !has_kernel() {
+    if !has_images() {
         return;
     }
     let lab = built("machines-lvm.toml");
@@ -265,7 +265,7 @@ fn an_appliance_on_lvm_loses_a_head_and_nothing_that_it_acknowledged() {
 #[test]
 #[ignore = "boots machines"]
 fn a_mirror_over_two_shelves_bears_a_path_a_disk_and_a_shelf_that_are_gone_or_ill() {
-    if !has_kernel() {
+    if !has_images() {
         return;
     }
     let lab = built("machines-shelves.toml");
@@ -425,7 +425,7 @@ options = "rw,no_root_squash"
 #[test]
 #[ignore = "boots machines"]
 fn directories_by_nfs_are_written_and_locked_on_whichever_pool_comes_or_goes() {
-    if !has_kernel() {
+    if !has_images() {
         return;
     }
     let lab = built("machines-zfs.toml");

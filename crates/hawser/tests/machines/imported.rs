@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::cluster::{held_with, whole};
-use crate::has_kernel;
+use crate::has_images;
 use crate::support::verbs::{active_on, ok};
 use crate::support::{Lab, run};
 
@@ -35,7 +35,7 @@ fn fitted(text: &str) -> String {
 #[test]
 #[ignore = "boots machines"]
 fn the_original_s_files_become_a_cluster_that_serves_the_same_disks() {
-    if !has_kernel() {
+    if !has_images() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");

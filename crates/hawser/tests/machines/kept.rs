@@ -1,7 +1,7 @@
 //! What `tune` keeps is there after a reboot, whoever configures the machine's network: systemd-networkd, NetworkManager, ifupdown,
 //! or nobody. `undo` takes it away for good.
 
-use crate::has_kernel;
+use crate::has_images;
 use crate::support::{self, Lab, run};
 
 /// One link between two machines.
@@ -115,7 +115,7 @@ fn undone(lab: &Lab) {
 #[test]
 #[ignore = "boots machines"]
 fn what_tune_keeps_is_there_after_a_boot_whoever_configures_the_network() {
-    if !has_kernel() {
+    if !has_images() {
         return;
     }
     let layout = tempfile::NamedTempFile::new().expect("a file");

@@ -9,7 +9,7 @@ use std::path::Path;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::has_kernel;
+use crate::has_images;
 use crate::support::{Lab, json, run};
 
 /// Two machines on three cables, and the links that a check is told to measure.
@@ -169,7 +169,7 @@ impl Checked {
 #[test]
 #[ignore = "boots machines"]
 fn each_fault_of_a_network_is_named_with_its_numbers() {
-    if !has_kernel() {
+    if !has_images() {
         return;
     }
     let heads = Heads::up();

@@ -2,7 +2,7 @@
 
 use crate::support::verbs::{ok, verb};
 use crate::support::{Lab, eventually};
-use crate::{SLOW, has_kernel};
+use crate::{SLOW, has_images};
 
 /// What the watch says over its own socket.
 const READING: &str = "python3 -c 'import json, urllib.request as u; \
@@ -28,7 +28,7 @@ fn engine(lab: &Lab, head: &str) -> String {
 #[test]
 #[ignore = "boots machines"]
 fn systemd_runs_a_watch_on_each_head_that_restarts_alone_and_goes_with_the_field() {
-    if !has_kernel() {
+    if !has_images() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");

@@ -73,7 +73,7 @@ pub(super) struct Layout {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Machines {
-    /// Debian's package user-mode-linux: needs no virtualisation
+    /// Linux as a program: needs no virtualisation
     Uml,
 }
 

@@ -52,6 +52,7 @@ fn list(images: &[ImageStatus]) -> String {
             Held::Debian => format!("what new machines{of} have"),
             Held::DebianWithZfs => format!("what new machines{of} with ZFS have"),
             Held::ZfsModules => "ZFS's modules for that".to_owned(),
+            Held::Kernel => "the kernel of new machines".to_owned(),
         };
         let what = match (image.current, labs.is_empty()) {
             (true, true) => new,

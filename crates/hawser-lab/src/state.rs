@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use hawser_model::names::{HostName, LinkName};
@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::LabError;
 use crate::impair::Impairments;
+use crate::machines::image::Boots;
 use crate::name::LabName;
 use crate::paths::LabDir;
 use crate::process::ProcessId;
@@ -100,9 +101,9 @@ pub(crate) struct State {
     pub cut_ports: BTreeSet<Port>,
     pub cut_switches: BTreeSet<String>,
     pub impairments: Impairments,
-    /// The image of its machines, which they keep when a newer one is built.
+    /// What its machines boot from, which they keep when newer ones are built.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub image: Option<PathBuf>,
+    pub boots: Option<Boots>,
 }
 
 impl State {
@@ -134,7 +135,7 @@ impl State {
             cut_ports: BTreeSet::new(),
             cut_switches: BTreeSet::new(),
             impairments: Impairments::default(),
-            image: None,
+            boots: None,
         })
     }
 

@@ -164,7 +164,7 @@ fn build(dir: &LabDir, spec: &LabSpec, request: &UpRequest<'_>) -> Result<(), La
             told: request.told,
             interrupted: request.interrupted,
         };
-        state.image = Some(machines::image::ensure(spec.content(), &waiting)?.0);
+        state.boots = Some(machines::image::ensure(spec.content(), &waiting)?.0);
     }
     fs::create_dir_all(dir.bin()).map_err(|e| LabError::io("create the folder", dir.bin(), e))?;
     state.save(dir)?;

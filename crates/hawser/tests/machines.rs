@@ -28,7 +28,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use support::{Lab, Ran, eventually, processes_of_machines, remains, run};
 
-/// A machine is up in 15 s; this is for a host that does much else.
+/// A machine is up in 4 s; this is for a host that does much else.
 const SLOW: Duration = Duration::from_secs(600);
 
 /// Whether this host can make what machines boot from; says so where it cannot.

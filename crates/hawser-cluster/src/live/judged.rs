@@ -24,8 +24,8 @@ pub const JUDGE_PATIENTLY: Duration = Duration::from_secs(45);
 /// silent then is no longer among `heads`.
 ///
 /// # Errors
-/// What Pacemaker said cannot be read; nobody could be asked: then why the first of them did not answer, since this
-/// machine's `crm_simulate` may be too old for that cluster.
+/// What Pacemaker said cannot be read. Or nobody answers: the error is that of the head asked first, since this machine's
+/// `crm_simulate` may be too old for that cluster.
 pub fn judged(
     file: &ClusterFile,
     facts: &StatusFacts,

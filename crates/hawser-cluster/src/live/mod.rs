@@ -132,9 +132,6 @@ impl Simulator for OnHead<'_> {
             events: events.to_vec(),
         };
         let mut head = self.0.lock().unwrap_or_else(|e| e.into_inner());
-        head.ask(&question).map_err(|e| SimulateError::Refused {
-            command: "crm_simulate".into(),
-            said: e.to_string(),
-        })
+        Ok(head.ask(&question)?)
     }
 }

@@ -30,6 +30,7 @@ pub use service::{Service, Services};
 pub use story::{Place, Step, Story};
 pub use words::tell;
 
+use hawser_host::HostError;
 use hawser_tool::ToolError;
 use serde::{Deserialize, Serialize};
 
@@ -100,6 +101,9 @@ pub enum SimulateError {
         /// Why.
         source: std::io::Error,
     },
+    /// Another host was to run it.
+    #[error(transparent)]
+    Host(#[from] HostError),
     /// It ran and refused.
     #[error("{command} said: {said}")]
     Refused {

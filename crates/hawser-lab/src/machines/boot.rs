@@ -10,7 +10,7 @@ use crate::error::LabError;
 use crate::paths::LabDir;
 use crate::process::ProcessId;
 
-/// A machine is up in 15 s on an idle host; more than this is a hang, however busy the host is.
+/// A machine is up in 4 s on an idle host; more than this is a hang, however busy the host is.
 const PATIENCE: Duration = Duration::from_secs(300);
 const LOOKS: Duration = Duration::from_millis(50);
 

@@ -16,7 +16,8 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, chdir};
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use super::{folder, kernel, mconsole, plan, processor, registers};
+use super::image::Boots;
+use super::{folder, mconsole, plan, processor, registers};
 use crate::error::LabError;
 use crate::init::{GO, START, checksum, detach};
 use crate::paths::LabDir;
@@ -142,12 +143,12 @@ fn start(dir: &LabDir, state: &State, node: &NodeSpec) -> Result<Pid, LabError> 
     not_ready(dir, name)?;
     // What an earlier run has left is in the way of this one's sockets.
     let _absent = fs::remove_dir_all(plan::UMID);
-    let image = state
-        .image
-        .as_deref()
-        .unwrap_or(Path::new(""))
-        .display()
-        .to_string();
+    let Some(Boots { kernel, image }) = &state.boots else {
+        let what =
+            "an earlier hawser has made this lab, with another kernel: take it down, and up again";
+        return Err(LabError::Machines(what.to_owned()));
+    };
+    let image = image.display().to_string();
     let (lab, id) = (state.name.as_str(), folder::machine_id(state, name));
     let words = plan::kernel_arguments(&state.spec, node, lab, &image, &id);
     let console = dir.console(name);
@@ -156,7 +157,7 @@ fn start(dir: &LabDir, state: &State, node: &NodeSpec) -> Result<Pid, LabError> 
         .open(&console)
         .map_err(|e| LabError::io("open", &console, e))?;
     let memory = folder::memory(dir, name);
-    let child = Launch::new(kernel::program())
+    let child = Launch::new(kernel)
         .called(AGAIN)
         .args(words)
         .envs([("LD_PRELOAD", registers::put(&memory)?), ("TMPDIR", memory)])

@@ -36,8 +36,22 @@ pub(crate) fn is_in_force(table: &str, trouble: Option<DiskTrouble>) -> bool {
     let words: Vec<&str> = line.split_whitespace().skip(2).collect();
     match (words.as_slice(), trouble) {
         (["linear", _, "0"], None) => true,
-        // How many features: none of those that would spare reads or writes.
-        (["flakey", _, "0", "0", "1", "0"], Some(DiskTrouble::Errors)) => true,
+        // How many features, and which: none of those that would spare reads or writes. Newer kernels name the two that are meant
+        // if none is given (`flakey_status` in drivers/md/dm-flakey.c).
+        (
+            ["flakey", _, "0", "0", "1", "0"]
+            | [
+                "flakey",
+                _,
+                "0",
+                "0",
+                "1",
+                "2",
+                "error_reads",
+                "error_writes",
+            ],
+            Some(DiskTrouble::Errors),
+        ) => true,
         (["delay", _, "0", found], Some(DiskTrouble::Slow(ms))) => *found == ms.to_string(),
         _ => false,
     }
@@ -70,11 +84,17 @@ mod tests {
 
     #[test]
     fn what_is_in_force_is_read_from_the_live_table() {
-        // As Linux 6.1 tells it.
+        // As Linux 6.1 tells it, and the last one 6.12.
         let linear = "0 524288 linear 98:16 0\n";
         let delay = "0 524288 delay 98:16 0 1000\n";
         let flakey = "0 524288 flakey 98:16 0 0 1 0 \n";
-        for (table, trouble) in [(linear, None), (delay, SLOW), (flakey, ERRORS)] {
+        let named = "0 524288 flakey 98:16 0 0 1 2 error_reads error_writes \n";
+        for (table, trouble) in [
+            (linear, None),
+            (delay, SLOW),
+            (flakey, ERRORS),
+            (named, ERRORS),
+        ] {
             assert!(is_in_force(table, trouble), "{table}");
             for other in [None, SLOW, ERRORS, Some(DiskTrouble::Slow(10))] {
                 assert_eq!(is_in_force(table, other), other == trouble, "{table}");

@@ -21,13 +21,27 @@ use crate::name::LabName;
 use crate::paths::Root;
 use crate::state::State;
 
-pub(super) const FOLDER: &str = "/var/cache/hawser/images";
+const FOLDER: &str = "/var/cache/hawser/images";
 /// The image in its folder.
 const IMAGE: &str = "root.img";
 /// The size of a machine's disk; what is not written takes no room.
 const SIZE: u64 = 4 << 30;
 /// Copying half a gigabyte, on a busy host.
 const COPIES: Duration = Duration::from_secs(600);
+
+/// Where all of them lie.
+pub(super) fn folder() -> &'static Path {
+    Path::new(FOLDER)
+}
+
+/// What machines boot from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Boots {
+    /// The program that they run.
+    pub kernel: PathBuf,
+    /// The disk that theirs are copies of, with that kernel's modules.
+    pub image: PathBuf,
+}
 
 /// What an image is to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,8 +116,8 @@ pub struct Waiting<'a> {
     pub interrupted: &'a dyn Fn() -> bool,
 }
 
-/// All images, and those that machines have that are made now. Which these are, the kernel's version says: until it is there,
-/// only its own name is known.
+/// All images, and those that machines have that are made now. Which these are depends on the kernel's version: without a kernel
+/// only the kernel's own name is known.
 ///
 /// # Errors
 /// Not root; the kernel does not run; a folder cannot be read.
@@ -142,9 +156,10 @@ pub fn build(of: Content, waiting: &Waiting<'_>) -> Result<bool, LabError> {
 /// Removes the image of that name; false when there is none.
 ///
 /// # Errors
-/// Not root; a lab's machines have it; it cannot be removed.
+/// Not root; a lab's machines have it; something is being built, for long; it cannot be removed.
 pub fn remove(name: &str) -> Result<bool, LabError> {
     need_root()?;
+    let _held = lock()?;
     if !names()?.iter().any(|it| it == name) {
         return Ok(false);
     }
@@ -156,30 +171,33 @@ pub fn remove(name: &str) -> Result<bool, LabError> {
             theirs.join(", ")
         )));
     }
-    let folder = Path::new(FOLDER).join(name);
-    fs::remove_dir_all(&folder).map_err(|e| LabError::io("remove", &folder, e))?;
+    make::discard(&folder().join(name))?;
     Ok(true)
 }
 
-/// The image that machines of this kind have that are made now, built if it has to be.
-pub(crate) fn ensure(of: Content, waiting: &Waiting<'_>) -> Result<(PathBuf, bool), LabError> {
+/// Who has it makes or removes something here.
+fn lock() -> Result<Lock, LabError> {
+    Lock::take_within(folder().join("lock"), "the images of machines", COPIES)
+}
+
+/// What machines of this kind boot from that are made now, built if it has to be. True if it was built.
+pub(crate) fn ensure(of: Content, waiting: &Waiting<'_>) -> Result<(Boots, bool), LabError> {
     if let Some(kernel) = Kernel::found()? {
-        let (image, _) = places(&recipe(of, &kernel));
-        if image.exists() {
-            return Ok((image, false));
+        let boots = boots(&recipe(of, &kernel), &kernel);
+        if boots.image.exists() {
+            return Ok((boots, false));
         }
     }
     super::need_programs(&["mmdebstrap", "mke2fs", "depmod", "unshare", "ssh-keygen"])?;
-    let lock = Path::new(FOLDER).join("lock");
-    let _held = Lock::take_within(lock, "the images of machines", COPIES)?;
+    let _held = lock()?;
     let kernel = Kernel::ensure(waiting)?;
     let recipe = recipe(of, &kernel);
-    let (image, place) = places(&recipe);
+    let boots = boots(&recipe, &kernel);
     // Somebody else may have built it while this one waited.
-    if image.exists() {
-        return Ok((image, false));
+    if boots.image.exists() {
+        return Ok((boots, false));
     }
-    room::disk(Path::new(FOLDER), room::IMAGE, "packages of an image")?;
+    room::disk(folder(), room::IMAGE, "packages of an image")?;
     if let Some(zfs) = &recipe.zfs {
         zfs.ensure(waiting)?;
     }
@@ -187,8 +205,10 @@ pub(crate) fn ensure(of: Content, waiting: &Waiting<'_>) -> Result<(PathBuf, boo
         "building image {}, once: two minutes or three",
         recipe.name
     ));
-    make::into(&place, |work| make_image(&recipe, &kernel, work, waiting))?;
-    Ok((image, true))
+    make::into(&folder().join(&recipe.name), |work| {
+        make_image(&recipe, &kernel, work, waiting)
+    })?;
+    Ok((boots, true))
 }
 
 fn recipe(of: Content, kernel: &Kernel) -> Recipe {
@@ -196,10 +216,11 @@ fn recipe(of: Content, kernel: &Kernel) -> Recipe {
     Recipe::of(of.release, &kernel.version, zfs)
 }
 
-/// Where the image of a recipe lies, and its folder.
-fn places(recipe: &Recipe) -> (PathBuf, PathBuf) {
-    let folder = Path::new(FOLDER).join(&recipe.name);
-    (folder.join(IMAGE), folder)
+fn boots(recipe: &Recipe, kernel: &Kernel) -> Boots {
+    Boots {
+        kernel: kernel.program(),
+        image: folder().join(&recipe.name).join(IMAGE),
+    }
 }
 
 fn make_image(
@@ -255,7 +276,7 @@ fn make_image(
 
 /// What is in a folder of this name; none if nothing is whole there.
 fn found(name: &str) -> Option<fs::Metadata> {
-    let folder = Path::new(FOLDER).join(name);
+    let folder = folder().join(name);
     let files = [
         folder.join(IMAGE),
         Modules::file_in(&folder),
@@ -265,10 +286,10 @@ fn found(name: &str) -> Option<fs::Metadata> {
 }
 
 fn names() -> Result<Vec<String>, LabError> {
-    let entries = match fs::read_dir(FOLDER) {
+    let entries = match fs::read_dir(folder()) {
         Ok(entries) => entries,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(e) => return Err(LabError::io("read the folder", FOLDER, e)),
+        Err(e) => return Err(LabError::io("read the folder", folder(), e)),
     };
     let names = entries
         .flatten()
@@ -278,22 +299,22 @@ fn names() -> Result<Vec<String>, LabError> {
         .collect())
 }
 
-/// The labs of machines, and their images.
-fn users() -> Result<Vec<(LabName, PathBuf)>, LabError> {
+/// The labs of machines, and what these boot from.
+fn users() -> Result<Vec<(LabName, Boots)>, LabError> {
     let root = Root::from_environment();
     let labs = root.labs()?.into_iter();
-    let with_image = labs.filter_map(|name| {
+    let of_machines = labs.filter_map(|name| {
         let state = State::load(&root.lab(&name)).ok().flatten()?;
-        Some((name, state.image?))
+        Some((name, state.boots?))
     });
-    Ok(with_image.collect())
+    Ok(of_machines.collect())
 }
 
-fn users_of<'a>(name: &str, labs: &'a [(LabName, PathBuf)]) -> impl Iterator<Item = &'a LabName> {
-    let folder = Path::new(FOLDER).join(name);
-    let of_all = Held::of(name) == Held::Kernel;
+fn users_of<'a>(name: &str, labs: &'a [(LabName, Boots)]) -> impl Iterator<Item = &'a LabName> {
+    let folder = folder().join(name);
+    let lies_there = move |path: &Path| path.starts_with(&folder);
     labs.iter()
-        .filter(move |(_, image)| of_all || image.starts_with(&folder))
+        .filter(move |(_, boots)| lies_there(&boots.kernel) || lies_there(&boots.image))
         .map(|(lab, _)| lab)
 }
 
@@ -310,7 +331,7 @@ fn bytes(folder: &Path) -> u64 {
     sizes.sum()
 }
 
-fn status(name: String, current: &[String], labs: &[(LabName, PathBuf)]) -> ImageStatus {
+fn status(name: String, current: &[String], labs: &[(LabName, Boots)]) -> ImageStatus {
     let found = found(&name);
     let since = found.as_ref().and_then(|it| it.modified().ok());
     ImageStatus {
@@ -318,7 +339,7 @@ fn status(name: String, current: &[String], labs: &[(LabName, PathBuf)]) -> Imag
         release: release_of(&name),
         current: current.contains(&name),
         built: found.is_some(),
-        bytes: found.map(|_| bytes(&Path::new(FOLDER).join(&name))),
+        bytes: found.map(|_| bytes(&folder().join(&name))),
         since: since
             .and_then(|at| at.duration_since(UNIX_EPOCH).ok())
             .map(|it| it.as_secs()),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use hawser_tool::Tool;
 
-use super::image::{FOLDER, Waiting};
+use super::image::{self, Waiting};
 use super::make::{self, Work};
 use super::recipe::checksum;
 use super::release::Release;
@@ -25,9 +25,9 @@ const TAKE: &str = include_str!("image/kernel");
 pub(super) const PREFIX: &str = "uml-";
 /// The kernel in its folder, a program like others.
 const PROGRAM: &str = "linux";
-/// Beside it, its modules, in a folder that is called as its version,
+/// Beside it: its modules, in a folder that is called as its version.
 const MODULES: &str = "modules";
-/// and of what its package was built.
+/// Beside it: of what its package was built.
 const BUILT_USING: &str = "built-using";
 
 /// The kernel on this host.
@@ -47,17 +47,12 @@ pub(super) fn name() -> String {
 
 /// Where it is, or would be.
 fn place() -> PathBuf {
-    Path::new(FOLDER).join(name())
+    image::folder().join(name())
 }
 
 /// The program in this folder of a kernel.
 pub(super) fn program_in(folder: &Path) -> PathBuf {
     folder.join(PROGRAM)
-}
-
-/// The program that machines run.
-pub(super) fn program() -> PathBuf {
-    program_in(&place())
 }
 
 impl Kernel {
@@ -108,11 +103,16 @@ impl Kernel {
         if let Some(found) = Self::found()? {
             return Ok(found);
         }
-        room::disk(Path::new(FOLDER), room::KERNEL, "a kernel's packages")?;
+        room::disk(image::folder(), room::KERNEL, "a kernel's packages")?;
         (waiting.told)("fetching the kernel of machines, once: a minute");
         let place = place();
         make::into(&place, |work| take(&place, work, waiting))?;
         Self::of(place)
+    }
+
+    /// The program that machines run.
+    pub fn program(&self) -> PathBuf {
+        program_in(&self.folder)
     }
 
     /// The series of its version: `6.12`.

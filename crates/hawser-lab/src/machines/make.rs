@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use hawser_tool::{Launch, TIED, Tool, end_unless};
 
-use super::image::{FOLDER, Waiting};
+use super::image::{self, Waiting};
 use super::release::Release;
 use super::sources::{self, Found};
 use crate::error::LabError;
@@ -32,8 +32,7 @@ pub(super) fn into(
     place: &Path,
     make: impl FnOnce(&Work) -> Result<(), LabError>,
 ) -> Result<(), LabError> {
-    let folder = Path::new(FOLDER).join(BUILDING);
-    remove(&folder)?;
+    let folder = nothing_there()?;
     let (root, done) = (folder.join("root"), folder.join("done"));
     fs::create_dir_all(&done).map_err(|e| LabError::io("create the folder", &done, e))?;
     let work = Work { folder, root, done };
@@ -42,6 +41,21 @@ pub(super) fn into(
     });
     let removed = remove(&work.folder);
     made.and(removed)
+}
+
+/// Removes what is at this place: as one step, so that nothing that is left of it is taken for the whole. Who calls holds the
+/// images' lock.
+pub(super) fn discard(place: &Path) -> Result<(), LabError> {
+    let folder = nothing_there()?;
+    fs::rename(place, &folder).map_err(|e| LabError::io("rename", place, e))?;
+    remove(&folder)
+}
+
+/// The folder in which something is made, without what is left of an earlier one.
+fn nothing_there() -> Result<PathBuf, LabError> {
+    let folder = image::folder().join(BUILDING);
+    remove(&folder)?;
+    Ok(folder)
 }
 
 fn remove(work: &Path) -> Result<(), LabError> {

@@ -95,7 +95,7 @@ pub(super) fn kernel_arguments(
         "uml_dir=.".to_owned(),
         format!("mem={}M", memory(spec, node)),
         // The machine sees nothing else of the host. Linux 6.12 refuses a relative path there ("bad file descriptor"), and the
-        // folder's own may have blanks in it.
+        // folder's absolute path may contain blanks.
         "hostfs=/proc/self/cwd/../host".to_owned(),
         format!("ubd0=../disk.cow,{image}"),
         "root=/dev/ubda".to_owned(),

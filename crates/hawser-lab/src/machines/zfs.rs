@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::image::{FOLDER, Waiting};
+use super::image::{self, Waiting};
 use super::kernel::{self, Kernel};
 use super::make::{self, Work};
 use super::recipe::checksum;
@@ -28,6 +28,8 @@ pub(super) struct Modules {
     pub name: String,
     /// The release whose machines have them.
     release: Release,
+    /// The kernel's program.
+    kernel: PathBuf,
     /// The package that has the kernel's sources, and its version.
     source: String,
 }
@@ -42,6 +44,7 @@ impl Modules {
         Self {
             name: format!("{PREFIX}{upstream}-{sum}"),
             release,
+            kernel: kernel.program(),
             source,
         }
     }
@@ -56,11 +59,11 @@ impl Modules {
     /// # Errors
     /// What is missing; what a step says.
     pub fn ensure(&self, waiting: &Waiting<'_>) -> Result<PathBuf, LabError> {
-        let place = Path::new(FOLDER).join(&self.name);
+        let place = image::folder().join(&self.name);
         if Self::file_in(&place).exists() {
             return Ok(place);
         }
-        room::disk(Path::new(FOLDER), room::MODULES, "sources of a kernel")?;
+        room::disk(image::folder(), room::MODULES, "sources of a kernel")?;
         (waiting.told)(&format!(
             "building ZFS {} for the kernel of machines, once: five minutes, on a busy host more",
             self.release.zfs()
@@ -76,7 +79,7 @@ impl Modules {
         let hook = format!(
             "{} \"$1\" {} '{}' {} {}",
             build.display(),
-            kernel::program().display(),
+            self.kernel.display(),
             self.release.zfs(),
             zfs.display(),
             work.done.display()
@@ -92,7 +95,7 @@ impl Modules {
 
     /// Copies them to where the kernel of this root finds them.
     pub fn install(&self, into: &Path) -> Result<(), LabError> {
-        let (from, into) = (Path::new(FOLDER).join(&self.name), into.join("extra"));
+        let (from, into) = (image::folder().join(&self.name), into.join("extra"));
         fs::create_dir_all(&into).map_err(|e| LabError::io("create the folder", &into, e))?;
         for file in FILES {
             let to = into.join(file);

@@ -366,7 +366,7 @@ fn a_head_that_dies_while_it_simulates_does_not_end_the_status() {
 }
 
 #[test]
-fn where_nobody_simulates_the_controller_is_named_which_was_asked_first() {
+fn if_nobody_simulates_the_head_that_was_asked_first_is_named() {
     let golden = Golden::named("lab");
     let mut cib = well(&golden);
     // A schema that no crm_simulate of this machine knows.
@@ -375,7 +375,7 @@ fn where_nobody_simulates_the_controller_is_named_which_was_asked_first() {
     let asked = Arc::new(AtomicUsize::new(0));
     for (hangs, said) in [
         (true, "crm_simulate on head2 has not answered within 1 s"),
-        (false, "crm_simulate said: head2: the connection ended"),
+        (false, "head2: the connection ended"),
     ] {
         let mut heads = mute(hangs, &asked);
         let judged = judged(&golden.file, &facts, &mut heads, Duration::from_secs(1));

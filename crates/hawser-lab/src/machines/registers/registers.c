@@ -1,9 +1,10 @@
-// Lets linux.uml run on a processor whose register state is larger than it knows, such as one with AMX: preloaded into it.
+// Lets the kernel of machines run on a processor whose register state is larger than it knows, such as one with AMX: preloaded into it.
 //
 // User-mode Linux 6.1 sets the floating-point registers of its processes from a buffer as large as AVX-512 and protection keys
 // need (FP_SIZE, arch/x86/um/os-Linux/registers.c). The host takes a whole XSAVE area of its own size or nothing (EFAULT,
 // xstateregs_set, arch/x86/kernel/fpu/regset.c), and the first process of such a machine died by it. What lies behind the
 // buffer belongs to components that the area's header calls unused, so it is zero: no process of a machine can ask for AMX.
+// Whether 6.12 needs it was not tried on such a processor.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -17,7 +18,7 @@
 
 typedef long (*ptrace_function)(enum __ptrace_request, pid_t, void *, void *);
 
-// Twice what the largest processor of 2026 has; linux.uml's own stacks are small, and one thread of it traces.
+// Twice what the largest processor of 2026 has; the kernel's own stacks are small, and one thread of it traces.
 static unsigned char area[32768];
 static size_t area_size;
 

@@ -30,7 +30,7 @@ pub(super) fn run(what: Images) -> Result<(), LabError> {
         }
         Images::Remove { name } => {
             match image::remove(&name)? {
-                true => say!("image {name} is removed"),
+                true => say!("{name} is removed"),
                 false => complain!("there is no image {name}"),
             }
             Ok(())

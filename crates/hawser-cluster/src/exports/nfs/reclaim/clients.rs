@@ -5,7 +5,7 @@ use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 
-use super::super::server::NFSD;
+use super::super::server::{NFSD, holds};
 use super::record::Bytes;
 
 /// Where NFS is served.
@@ -65,18 +65,6 @@ fn unquoted(text: &str) -> Option<Bytes> {
         rest = &rest[3..];
     }
     Some(Bytes(bytes))
-}
-
-/// Whether something among these states is of one of these file systems. What a client chose, an owner or the name of a
-/// file, comes behind that.
-pub fn holds(states: &str, devices: &BTreeSet<String>) -> bool {
-    let device = |line: &str| {
-        let (_, rest) = line.split_once("superblock: \"")?;
-        let (file, _) = rest.split_once('"')?;
-        let (device, _) = file.rsplit_once(':')?;
-        Some(devices.contains(device))
-    };
-    states.lines().filter_map(device).any(|is| is)
 }
 
 /// Who is connected to NFS at one of these addresses.
@@ -143,15 +131,6 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_holds_is_of_a_file_system_whatever_it_calls_it() {
-        let states = "- 0x01: { type: open, access: rw, deny: --, superblock: \"00:20:3\", filename: \"/lk\", owner: \"x\" }\n\
-                      - 0x02: { type: open, superblock: \"00:30:5\", filename: \"/superblock: \\x2200:40:1\\x22\", owner: \"y\" }\n";
-        let holds = |device: &str| holds(states, &BTreeSet::from([device.to_owned()]));
-        assert!(holds("00:20") && holds("00:30"));
-        assert!(!holds("00:40") && !holds("00:2") && !holds("00:20:3"));
-    }
-
-    #[test]
     fn connections_are_read_as_the_kernel_writes_them() {
         let line = "   0: CF02480A:0801 3202480A:0375 01 00000000:00000000 02:000AFC69 00000000     0        0 6150 2";
         let (local, peer) = connection(line).unwrap();
@@ -170,7 +149,6 @@ mod tests {
             let _ = Client::parse(&format!("name: \"{text}\"\n"));
             let _ = connection(&text);
             let _ = end(&text);
-            let _ = holds(&format!("superblock: \"{text}"), &BTreeSet::new());
         }
     }
 }

@@ -8,7 +8,7 @@
 //!
 //! A client reclaims only from the server that it knew: all heads go by one [`scope`].
 
-pub(super) mod clients;
+mod clients;
 mod record;
 mod restart;
 mod tracked;

@@ -50,8 +50,7 @@ const SUSPENDED: &str = "it is SUSPENDED";
 /// How long what is set running may take to be in use again, before it is asked again.
 const IN_USE: Duration = Duration::from_secs(30);
 
-/// How much later than its last error ZFS calls a disk faulted: 2.3 s after it had found that it cannot be read, with OpenZFS 2.3.2
-/// in a machine of a lab (`zpool events`).
+/// ZFS may call a disk faulted this long after its last error (2.3 s seen, OpenZFS 2.3.2, `zpool events`).
 const LATE: Duration = Duration::from_secs(3);
 
 /// From one look to the next.
@@ -166,13 +165,12 @@ pub(super) fn mend(storage: &Storage, extent: &Extent) -> Result<(), NodeError> 
     Note::remove()
 }
 
-/// Has a ZFS pool take its disks back, if it is here, and waits until each of them has all that it holds, for as long as a late
-/// fault takes. Of the disk that was hit no errors are counted any more.
+/// Has a ZFS pool take its disks back, if it is here, and waits until each of them has had all that it holds for [`LATE`]. Of the disk that was hit no errors are counted any more.
 fn bring_online(storage: &Storage, hit: Option<&str>, deadline: Deadline) -> Result<(), NodeError> {
     let Storage::Zfs { name, .. } = storage else {
         return Ok(());
     };
-    let mut late = Deadline::after(LATE);
+    let mut late = None;
     until(deadline, || {
         let Some(Ok(vdevs)) = vdevs_of(storage)? else {
             // It is on another head, which had all disks when it took it.
@@ -183,10 +181,11 @@ fn bring_online(storage: &Storage, hit: Option<&str>, deadline: Deadline) -> Res
             run::tool("zpool", &order, None)?;
         }
         if lacks.is_some() {
-            late = Deadline::after(LATE);
+            late = None;
+            return Ok(lacks);
         }
-        let is_late = late.left().is_zero();
-        Ok(lacks.or_else(|| (!is_late).then(|| "it has been whole for a moment only".to_owned())))
+        let early = !late.get_or_insert(Deadline::after(LATE)).left().is_zero();
+        Ok(early.then(|| "it has been whole for a moment only".to_owned()))
     })
 }
 

@@ -145,7 +145,7 @@ fn a_lab_of_machines_is_entered_cut_healed_powered_and_accounted_for() {
     assert_eq!(processes_of_machines(lab.name(), "head2"), 0);
     assert!(
         lab.ok(&["console", "head2"])
-            .contains("reboot: System halted"),
+            .contains("reboot: Power down"),
         "it was shut down in good order"
     );
     lab.ok(&["power", "on", "head2"]);

@@ -6,7 +6,7 @@
 //! interfaces or lower devices (certain); equal bus addresses (certain, a note, since a
 //! dual-port card is often accepted). Links that the file puts on one switch are known to
 //! share it, and what hellos say of them is no news. A warning.
-//! Cases: `shared-domain-hello`, `shared-domain-vlan`, `shared-domain-card`, `shared-domain-one-port`.
+//! Cases: `shared-domain-hello`, `shared-domain-vlan`, `shared-domain-card`, `shared-domain-one-port`, `shared-domain-other-bus`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -195,18 +195,26 @@ fn one_device(view: &View<'_>) -> Vec<Found<SharedFailureDomain>> {
     found
 }
 
-/// The bus addresses of the cards that carry the interface, without the function number that
-/// tells the ports of one PCI card apart.
+/// The bus addresses of the cards that carry the interface: of a PCI card without the function, which tells its ports apart.
+/// Other buses number what may be cards of their own (`uml-vector.0`, `usb-0000:00:14.0-1.2`).
 fn cards(facts: &HostFacts, name: &InterfaceName) -> BTreeSet<String> {
     let of = |i: &Interface| {
         let bus = i.bus.as_deref().filter(|bus| !bus.is_empty())?;
-        Some(match bus.rsplit_once('.') {
-            Some((card, function)) if function.len() == 1 => card.to_owned(),
-            _ => bus.to_owned(),
-        })
+        Some(pci_card(bus).unwrap_or(bus).to_owned())
     };
     let devices = facts.with_lower(name).into_iter();
     devices
         .filter_map(|device| of(facts.interfaces.get(device)?))
         .collect()
+}
+
+/// Of the address of a PCI function (`0000:03:00.1`, pci_setup_device in drivers/pci/probe.c) that of its device.
+fn pci_card(bus: &str) -> Option<&str> {
+    let (card, function) = bus.rsplit_once('.')?;
+    let is_hex = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let mut parts = card.split(':');
+    let (domain, bus, device) = (parts.next()?, parts.next()?, parts.next()?);
+    let is_pci = domain.len() >= 4 && bus.len() == 2 && device.len() == 2 && function.len() == 1;
+    let all_hex = [domain, bus, device, function].into_iter().all(is_hex);
+    (is_pci && all_hex && parts.next().is_none()).then_some(card)
 }

@@ -144,8 +144,7 @@ fn a_lab_of_machines_is_entered_cut_healed_powered_and_accounted_for() {
     lab.ok(&["power", "off", "head2"]);
     assert_eq!(processes_of_machines(lab.name(), "head2"), 0);
     assert!(
-        lab.ok(&["console", "head2"])
-            .contains("reboot: Power down"),
+        lab.ok(&["console", "head2"]).contains("reboot: Power down"),
         "it was shut down in good order"
     );
     lab.ok(&["power", "on", "head2"]);

@@ -14,11 +14,11 @@ name = "head1"
 name = "head2"
 "#;
 
-/// A card that begins with less than the link has, and a vendor's small buffers.
+/// A card that begins with less than the link has, and a vendor's small buffers: a reader that is not held up needs no more.
 const SMALL: &str = "
 mkdir -p /etc/systemd/system/hawser-lab.service.d
 printf '[Service]\\nExecStartPre=/sbin/ip link set vec0 mtu 1400\\n' >/etc/systemd/system/hawser-lab.service.d/small.conf
-echo net.core.rmem_default=4608 >/etc/sysctl.d/30-vendor.conf";
+echo net.core.rmem_default=65536 >/etc/sysctl.d/30-vendor.conf";
 
 /// Who configures the network.
 struct Manager {
@@ -107,7 +107,7 @@ fn undone(lab: &Lab) {
     let ran = run(&["undo", "--all", "--lab", lab.name()]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     boot(lab);
-    assert_eq!((value(lab, MTU), value(lab, BUFFER)), (1400, 4608));
+    assert_eq!((value(lab, MTU), value(lab, BUFFER)), (1400, 65536));
     let left = lab.sh("head2", "find /etc -name '*0-hawser*'");
     assert_eq!(left, "");
 }
@@ -129,7 +129,7 @@ fn what_tune_keeps_is_there_after_a_boot_whoever_configures_the_network() {
     let kept = tune(&lab, &["--duration", "500ms", "--reader-delay", "1ms"]);
     let buffer = value(&lab, BUFFER);
     assert!(
-        buffer > 4608 && kept.contains(&"/etc/sysctl.d/60-hawser.conf".to_owned()),
+        buffer > 65536 && kept.contains(&"/etc/sysctl.d/60-hawser.conf".to_owned()),
         "{buffer}: {kept:?}"
     );
     boot(&lab);

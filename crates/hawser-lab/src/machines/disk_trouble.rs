@@ -38,20 +38,9 @@ pub(crate) fn is_in_force(table: &str, trouble: Option<DiskTrouble>) -> bool {
         (["linear", _, "0"], None) => true,
         // How many features, and which: none of those that would spare reads or writes. Newer kernels name the two that are meant
         // if none is given (`flakey_status` in drivers/md/dm-flakey.c).
-        (
-            ["flakey", _, "0", "0", "1", "0"]
-            | [
-                "flakey",
-                _,
-                "0",
-                "0",
-                "1",
-                "2",
-                "error_reads",
-                "error_writes",
-            ],
-            Some(DiskTrouble::Errors),
-        ) => true,
+        (["flakey", _, "0", "0", "1", features @ ..], Some(DiskTrouble::Errors)) => {
+            matches!(features, ["0"] | ["2", "error_reads", "error_writes"])
+        }
         (["delay", _, "0", found], Some(DiskTrouble::Slow(ms))) => *found == ms.to_string(),
         _ => false,
     }

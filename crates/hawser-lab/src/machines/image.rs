@@ -199,7 +199,7 @@ pub(crate) fn ensure(of: Content, waiting: &Waiting<'_>) -> Result<(Boots, bool)
     }
     room::disk(folder(), room::IMAGE, "packages of an image")?;
     if let Some(zfs) = &recipe.zfs {
-        zfs.ensure(waiting)?;
+        zfs.ensure(&kernel, waiting)?;
     }
     (waiting.told)(&format!(
         "building image {}, once: two minutes or three",

@@ -28,8 +28,6 @@ pub(super) struct Modules {
     pub name: String,
     /// The release whose machines have them.
     release: Release,
-    /// The kernel's program.
-    kernel: PathBuf,
     /// The package that has the kernel's sources, and its version.
     source: String,
 }
@@ -44,7 +42,6 @@ impl Modules {
         Self {
             name: format!("{PREFIX}{upstream}-{sum}"),
             release,
-            kernel: kernel.program(),
             source,
         }
     }
@@ -54,32 +51,31 @@ impl Modules {
         folder.join(FILES[1])
     }
 
-    /// Where they are, built if they have to be. Who calls holds the images' lock.
+    /// Builds them for that kernel if they have to be. Who calls holds the images' lock.
     ///
     /// # Errors
     /// What is missing; what a step says.
-    pub fn ensure(&self, waiting: &Waiting<'_>) -> Result<PathBuf, LabError> {
+    pub fn ensure(&self, kernel: &Kernel, waiting: &Waiting<'_>) -> Result<(), LabError> {
         let place = image::folder().join(&self.name);
         if Self::file_in(&place).exists() {
-            return Ok(place);
+            return Ok(());
         }
         room::disk(image::folder(), room::MODULES, "sources of a kernel")?;
         (waiting.told)(&format!(
             "building ZFS {} for the kernel of machines, once: five minutes, on a busy host more",
             self.release.zfs()
         ));
-        make::into(&place, |work| self.make(work, waiting))?;
-        Ok(place)
+        make::into(&place, |work| self.make(kernel, work, waiting))
     }
 
-    fn make(&self, work: &Work, waiting: &Waiting<'_>) -> Result<(), LabError> {
+    fn make(&self, kernel: &Kernel, work: &Work, waiting: &Waiting<'_>) -> Result<(), LabError> {
         let build = work.script("zfs-modules", BUILD)?;
         let zfs = work.sources("zfs.list", &make::sources(self.release).zfs(self.release))?;
         let tools = TOOLS.split(' ').chain([self.source.as_str()]);
         let hook = format!(
             "{} \"$1\" {} '{}' {} {}",
             build.display(),
-            self.kernel.display(),
+            kernel.program().display(),
             self.release.zfs(),
             zfs.display(),
             work.done.display()

@@ -172,36 +172,40 @@ pub fn release(directories: &[&str]) -> Result<(), NfsError> {
     if threads().unwrap_or(0) == 0 {
         return Ok(());
     }
-    let mut devices = BTreeSet::new();
-    // A pool that is gone holds nothing.
-    let is_first_of_device = |directory: &&&str| {
-        let device = |about: fs::Metadata| superblock(major(about.dev()), minor(about.dev()));
-        fs::metadata(directory).is_ok_and(|about| devices.insert(device(about)))
-    };
-    let one_each: Vec<_> = directories.iter().filter(is_first_of_device).collect();
+    let (mut devices, mut one_of_each) = (BTreeSet::new(), Vec::new());
+    for directory in directories {
+        // A pool that is gone holds nothing.
+        let Ok(about) = fs::metadata(directory) else {
+            continue;
+        };
+        if devices.insert(superblock(major(about.dev()), minor(about.dev()))) {
+            one_of_each.push(directory);
+        }
+    }
     let clients = fs::read_dir(format!("{NFSD}/clients"));
     let mut done = Ok(());
     for client in clients.into_iter().flatten().flatten() {
         let path = client.path();
         let states = fs::read_to_string(path.join("states"));
         if states.is_ok_and(|states| holds(&states, &devices)) {
-            done = done.and(order(&path.join("ctl"), "expire\n"));
+            done = done.and(expire(&path.join("ctl")));
         }
     }
-    let unlock = PathBuf::from(format!("{NFSD}/unlock_filesystem"));
-    for directory in one_each {
-        done = done.and(order(&unlock, &line(directory)));
+    let unlock = format!("{NFSD}/unlock_filesystem");
+    for directory in one_of_each {
+        done =
+            done.and(fs::write(&unlock, line(directory)).map_err(FileError::io("write", &unlock)));
     }
-    done
+    Ok(done?)
 }
 
-/// Tells the kernel's server something. A client that has gone meanwhile has nothing left.
-fn order(file: &Path, what: &str) -> Result<(), NfsError> {
-    match fs::write(file, what) {
-        // `client_ctl_write` in fs/nfsd/nfs4state.c.
+/// Ends a client of NFS 4 with all that it holds. One that has gone meanwhile holds nothing (`client_ctl_write` in
+/// fs/nfsd/nfs4state.c).
+fn expire(control: &Path) -> Result<(), FileError> {
+    match fs::write(control, "expire\n") {
         Err(gone) if gone.raw_os_error() == Some(nix::libc::ENXIO) => Ok(()),
         Err(gone) if gone.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        written => Ok(written.map_err(FileError::io("write", file))?),
+        written => written.map_err(FileError::io("write", control)),
     }
 }
 

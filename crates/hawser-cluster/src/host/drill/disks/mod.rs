@@ -165,7 +165,8 @@ pub(super) fn mend(storage: &Storage, extent: &Extent) -> Result<(), NodeError> 
     Note::remove()
 }
 
-/// Has a ZFS pool take its disks back, if it is here, and waits until each of them has had all that it holds for [`LATE`]. Of the disk that was hit no errors are counted any more.
+/// Has a ZFS pool take its disks back, if it is here, and waits until each of them has had all that it holds for [`LATE`]. Of
+/// the disk that was hit no errors are counted any more.
 fn bring_online(storage: &Storage, hit: Option<&str>, deadline: Deadline) -> Result<(), NodeError> {
     let Storage::Zfs { name, .. } = storage else {
         return Ok(());

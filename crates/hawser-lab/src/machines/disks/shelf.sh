@@ -3,7 +3,18 @@ set -eu
 modprobe -a target_core_iblock iscsi_target_mod dm-mod dm-delay dm-flakey
 tree=/sys/kernel/config/target
 [ -d $tree ] || mount -t configfs none /sys/kernel/config
+registered=$(cat $tree/dbroot)/pr
+mkdir -p "$registered"
 udevadm settle
+
+# STORE SERIAL: what heads registered to stay (APTPL) is there again, as in any array. The kernel writes a file of it, and reads none.
+restore() {
+	[ -s "$registered/aptpl_$2" ] || return 0
+	awk '/^PR_REG_START/ { line = ""; next } /^PR_REG_END/ { print line; next } { line = line (line ? "," : "") $0 }' \
+		"$registered/aptpl_$2" | while read -r one; do
+		echo "$one" >"$1/pr/res_aptpl_metadata"
+	done
+}
 
 # NAME SERIAL NUMBER: through device-mapper, by which a drill makes the disk slow, or has it answer with errors.
 unit() {
@@ -14,6 +25,7 @@ unit() {
 	echo "udev_path=/dev/mapper/$1" >"$store/control"
 	echo 1 >"$store/enable"
 	echo "$2" >"$store/wwn/vpd_unit_serial"
+	restore "$store" "$2"
 	mkdir -p "$group/lun/lun_$3"
 	ln -s "$store" "$group/lun/lun_$3/$1"
 }

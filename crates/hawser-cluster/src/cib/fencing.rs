@@ -19,8 +19,17 @@ const MONITOR_INTERVAL: Period = Period::from_secs(60);
 /// BMCs take several seconds for a status when they are busy.
 const TIMEOUT: Period = Period::from_secs(60);
 
-/// Agents that fence by reservations: a node must be unfenced before it may run anything.
-const UNFENCING: &[&str] = &["fence_scsi", "fence_mpath"];
+/// Whether an agent shuts a node out from disks by their reservations: a node must be let in (unfenced) before it may run
+/// anything, and one that is shut out keeps its power.
+pub fn is_by_reservation(agent: &str) -> bool {
+    ["fence_scsi", "fence_mpath"].contains(&agent)
+}
+
+/// The same of a fence device of a file.
+pub fn acts_by_reservation(file: &ClusterFile, device: &str) -> bool {
+    let mut devices = file.fencing.iter().flat_map(|fencing| &fencing.devices);
+    devices.any(|it| it.name.get() == device && is_by_reservation(&it.agent))
+}
 
 /// What fencing adds to the CIB.
 pub(super) struct FencingXml {
@@ -210,7 +219,7 @@ fn device(
         &parameters,
         &ops,
     );
-    if UNFENCING.contains(&agent) {
+    if is_by_reservation(agent) {
         let meta = super::build::nvpairs(
             "meta_attributes",
             &format!("{id}-meta"),

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use hawser_tool::ToolError;
 
-use super::{Content, FenceQuestion, NodeError, OwnedFile, files, run};
+use super::{Content, FenceQuestion, NodeError, OwnedFile, files, registrations, run};
+use crate::cib::fencing::is_by_reservation;
 use crate::cib::secrets::{PACEMAKER_MAGIC, PACEMAKER_SECRETS, SECRET_DIRECTORY};
 
 /// Where the files that parameters name lie once they are installed.
@@ -19,7 +20,8 @@ const FOLDER: &str = "/etc/hawser/";
 /// How long an agent may take to say what it is, in seconds: it asks nobody.
 const METADATA: Duration = Duration::from_secs(20);
 
-/// Asks; `None` when the agent answered with a status (exit 0: on, 2: off, fence-agents' API).
+/// Asks; `None` when the agent answered with a status (exit 0: on, 2: off, fence-agents' API). Of one that acts by reservations
+/// the disks are asked instead.
 ///
 /// The files are used from a folder that only root can enter, so that a password is tried without
 /// being installed. Without files, those that are installed are used: what Pacemaker would use.
@@ -29,6 +31,10 @@ pub(super) fn ask(
     seconds: u32,
 ) -> Result<Option<String>, NodeError> {
     known(&device.agent)?;
+    if is_by_reservation(&device.agent) {
+        let limit = Duration::from_secs(seconds.into());
+        return Ok(registrations::why_not(device, limit));
+    }
     let folder = tempfile::tempdir().map_err(NodeError::file("create", "a temporary folder"))?;
     let private = format!("{}/", folder.path().display());
     let moved = |text: &str| match wanted.is_empty() {

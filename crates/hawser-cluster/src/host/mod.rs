@@ -17,6 +17,7 @@ mod offers;
 mod pacemaker;
 mod ports;
 pub mod questions;
+mod registrations;
 mod reload;
 mod run;
 mod vdevs;

@@ -6,7 +6,7 @@ use hawser_host::{Host, HostError, Hosts, on_all};
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
 
-use super::fence_questions::questions;
+use super::fence_questions::{answers, questions};
 use super::{LiveError, Secrets, live_cib};
 use crate::cib::fencing::node_files;
 use crate::host::questions::{AskFence, CheckPrograms, ListInterfaces, ReadFile, TakeInventory};
@@ -17,7 +17,7 @@ use crate::units::{self, ALERT, APPLY_MARK, WATCH_FILE};
 /// Whether fence devices are asked for their status, which takes a second or two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fences {
-    /// Each device is asked once, from a node that it does not fence.
+    /// Each device is asked once, from a node that it does not fence; from each node if it acts by reservations.
     Asked,
     /// None is.
     LeftAlone,
@@ -80,11 +80,13 @@ pub fn gather(
         }
         Ok((facts, said))
     })?;
-    let mut facts = Facts::default();
-    for (name, (node, said)) in read {
-        facts.nodes.insert(name, node);
-        facts.fence_status.extend(said);
-    }
+    let mut facts = Facts {
+        fence_status: answers(file, read.iter().map(|(name, (_, said))| (name, said))),
+        ..Facts::default()
+    };
+    facts
+        .nodes
+        .extend(read.into_iter().map(|(name, (node, _))| (name, node)));
     if facts.nodes.values().any(|node| node.running) {
         facts.cib = live_cib(heads)?.map(|(_, cib)| cib);
     }

@@ -14,7 +14,7 @@ use super::LiveError;
 use super::fence_questions::questions;
 use super::truth::Truth;
 use crate::cib;
-use crate::cib::fencing::targets;
+use crate::cib::fencing::{is_by_reservation, targets};
 use crate::exports::host::Parameters;
 use crate::exports::ocf;
 use crate::host::questions::CompareKeys;
@@ -103,7 +103,7 @@ pub fn observe_again(
 }
 
 /// What one head sees, asked of no other: for a process that stays on it. It is not asked about a fence device that
-/// fences it, which others use, and which may well be out of its own reach; nor, with what it saw before, about any other, as
+/// fences it, which others use, and which may well be out of its own reach, but for one that acts by reservations; nor, with what it saw before, about any other, as
 /// in [`observe_again`].
 pub fn observe_alone(
     file: &ClusterFile,
@@ -118,8 +118,10 @@ pub fn observe_alone(
             let victims = targets.get(device);
             victims.is_some_and(|victims| victims.contains(own.as_str()))
         };
-        more.devices
-            .retain(|device| before.is_none() && !fences_it(&device.name));
+        more.devices.retain(|device| {
+            let asks = is_by_reservation(&device.agent) || !fences_it(&device.name);
+            before.is_none() && asks
+        });
     }
     let mut facts = ask(heads, BTreeMap::new(), Limits::PATIENT, |name| {
         questions.get(name).cloned()

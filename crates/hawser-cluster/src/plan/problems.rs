@@ -9,7 +9,7 @@ use hawser_model::names::HostName;
 use super::facts::{Facts, NodeFacts};
 use super::grouped::Grouped;
 use super::renamed::renamed;
-use crate::cib::fencing::{need_cibsecrets, targets};
+use crate::cib::fencing::{acts_by_reservation, need_cibsecrets, targets};
 use crate::cib::services::agent;
 use crate::exports::ocf;
 use crate::hooks;
@@ -93,6 +93,14 @@ pub enum Problem {
         /// The device.
         device: String,
         /// The agent's own words.
+        said: String,
+    },
+    /// A fence device that acts by reservations would not shut a node out.
+    #[error("fence device {device} would not shut a node out from its disks: {said}")]
+    Registrations {
+        /// The device.
+        device: String,
+        /// What is wrong with which disk.
         said: String,
     },
     /// A resource that others made has what the file gives to a pool.
@@ -339,9 +347,10 @@ pub fn problems(file: &ClusterFile, facts: &Facts) -> Vec<Problem> {
     let devices = targets(file);
     for (device, said) in &facts.fence_status {
         if let (Some(said), true) = (said, devices.contains_key(device)) {
-            found.push(Problem::FenceDevice {
-                device: device.clone(),
-                said: said.clone(),
+            let (device, said) = (device.clone(), said.clone());
+            found.push(match acts_by_reservation(file, &device) {
+                true => Problem::Registrations { device, said },
+                false => Problem::FenceDevice { device, said },
             });
         }
     }

@@ -97,3 +97,13 @@ fn a_head_that_looks_alone_asks_the_devices_of_others_once() {
     assert_eq!(others(&again), [once()]);
     assert_eq!(again.alone, Some(own));
 }
+
+#[test]
+fn a_head_that_looks_alone_looks_at_the_disks_by_which_it_would_be_shut_out_too() {
+    let text = include_str!("../../../../examples/lab/machines-shelves.toml");
+    let file = parse_complete(text, "x.toml").unwrap();
+    let (mut heads, own) = (heads(&["head1"]), HostName::from("head1"));
+    let first = observe_alone(&file, &own, &mut heads, None);
+    let devices: Vec<String> = said(&first).into_iter().map(|(_, it, _)| it).collect();
+    assert_eq!(devices, ["fence-head2", "reservations"]);
+}

@@ -10,8 +10,9 @@ use hawser_model::output::cluster::{NodeCondition, NodeStatus};
 use super::findings::Findings;
 use super::property;
 use super::signs::{Mark, Sign};
-use crate::cib::fencing::targets;
+use crate::cib::fencing::{acts_by_reservation, targets};
 use crate::host::view::Told;
+use crate::live::fence_questions::answers;
 use crate::live::takeover::Shots;
 use crate::live::views::StatusFacts;
 use crate::simulate::Picture;
@@ -170,13 +171,22 @@ pub(super) fn unfenceable(
     }
     let blind: BTreeSet<String> = blind(file, now, facts)
         .into_iter()
-        .filter_map(|(mark, _)| mark.place.object)
+        .filter_map(|(Mark { sign, place }, _)| {
+            // Each head shuts others out by its own key: below.
+            let is_own = |device: &String| {
+                sign == Sign::FenceDeviceFails && acts_by_reservation(file, device)
+            };
+            place.object.filter(|device| !is_own(device))
+        })
         .collect();
     let devices = targets(file);
     let cannot = members().filter(|victim| {
         let others = members().filter(|other| other.name != victim.name);
         let asked: Vec<_> = others
-            .filter_map(|other| facts.views.get(&other.name)?.fencer.as_ref()?.said())
+            .filter_map(|other| {
+                let view = facts.views.get(&other.name)?;
+                Some((view.fencer.as_ref()?.said()?, &view.fence_status))
+            })
             .collect();
         let victim = &victim.name;
         // Where no fencer could be asked, what the file means is all that is known.
@@ -188,9 +198,10 @@ pub(super) fn unfenceable(
                 meant.map(|(device, _)| device.as_str()).collect()
             }
             false => {
-                let of = asked
-                    .iter()
-                    .filter_map(|fencer| fencer.can.get(victim.as_str()));
+                let of = asked.iter().map(|(fencer, status)| {
+                    let can = fencer.can.get(victim.as_str()).into_iter().flatten();
+                    can.filter(|device| !matches!(status.get(*device), Some(Some(_))))
+                });
                 of.flatten().map(String::as_str).collect()
             }
         };
@@ -220,12 +231,17 @@ fn levels<'a>(cib: &'a Element, node: &HostName) -> BTreeMap<&'a str, Vec<&'a st
 /// The fence devices that do not run or do not answer.
 pub(super) fn blind(file: &ClusterFile, now: &Picture, facts: &StatusFacts) -> Vec<(Mark, String)> {
     let mut blind = Vec::new();
-    let mut asked: BTreeMap<&str, Option<&str>> = BTreeMap::new();
-    for view in facts.views.values() {
-        for (device, said) in &view.fence_status {
-            asked.insert(device, said.as_deref());
-        }
-    }
+    // Who was shut out and has not left is not registered, and is to stay so.
+    let is_member = |head: &HostName| {
+        let node = now.nodes.get(head.as_str());
+        node.is_some_and(|node| node.online && !node.unclean && !node.pending)
+    };
+    let said = facts.views.iter().map(|(head, view)| {
+        let counts = |device: &str| !acts_by_reservation(file, device) || is_member(head);
+        let devices = view.fence_status.iter();
+        (head, devices.filter(move |(device, _)| counts(device)))
+    });
+    let asked = answers(file, said);
     for (device, victims) in targets(file) {
         let ready = rests_in_standby(now, &victims) && would_be_used(facts, &device, &victims);
         let victims = victims.into_iter().collect::<Vec<_>>().join(", ");
@@ -233,10 +249,16 @@ pub(super) fn blind(file: &ClusterFile, now: &Picture, facts: &StatusFacts) -> V
             let text =
                 format!("fence device {device} does not run: {victims} could not be switched off");
             blind.push((Sign::FenceDeviceStopped.of(&device), text));
-        } else if let Some(Some(said)) = asked.get(device.as_str()) {
-            let text = format!(
-                "fence device {device} does not answer ({said}): {victims} could not be switched off"
-            );
+        } else if let Some(Some(said)) = asked.get(&device) {
+            let text = match acts_by_reservation(file, &device) {
+                false => format!(
+                    "fence device {device} does not answer ({said}): {victims} could not be switched off"
+                ),
+                true => format!(
+                    "fence device {device} would shut nobody out {said} (docs/cluster-file.md, \"By reservations of \
+                     the disks\")"
+                ),
+            };
             blind.push((Sign::FenceDeviceFails.of(&device), text));
         }
     }

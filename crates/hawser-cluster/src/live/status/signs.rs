@@ -58,7 +58,7 @@ signs! {
     FencerSilent = "fencer-silent", Warning, "The fencer on a head does not answer.";
     CannotBeFenced = "cannot-be-fenced", Error, "The heads that would be left could not switch a head off.";
     FenceDeviceStopped = "fence-device-stopped", Error, "A fence device does not run in Pacemaker.";
-    FenceDeviceFails = "fence-device-fails", Error, "A fence device does not answer, so it would not fence.";
+    FenceDeviceFails = "fence-device-fails", Error, "A fence device would not fence: it does not answer, or a head is not registered on a disk.";
     PoolTwice = "pool-on-two-heads", Error, "A pool is on two heads at once.";
     PoolNowhere = "pool-nowhere", Error, "A pool runs on no head.";
     PartStopped = "pool-part-stopped", Error, "A part of a pool does not run where the pool is.";

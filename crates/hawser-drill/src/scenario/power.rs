@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use hawser_cluster::cib::fencing::{is_by_reservation, levels_of};
 use hawser_host::site::{BMC_LINK, SiteFault, Trouble};
+use hawser_model::cluster_file::{ClusterFile, FenceDevice};
 use hawser_model::drill::{Promises, ServicePromise};
 use hawser_model::names::HostName;
 
@@ -107,7 +109,8 @@ pub(super) const ALL: &[Scenario] = &[
                     head: stage.active.clone(),
                 }),
             ],
-            promises: nothing_is_taken_over(stage),
+            // What else has an address may be behind the same switch.
+            promises: without_bmc(stage, |device| is_by_reservation(&device.agent)),
         },
     },
     Scenario {
@@ -124,7 +127,7 @@ pub(super) const ALL: &[Scenario] = &[
                     head: stage.active.clone(),
                 }),
             ],
-            promises: nothing_is_taken_over(stage),
+            promises: without_bmc(stage, |_| true),
         },
     },
     Scenario {
@@ -181,13 +184,56 @@ pub(super) fn hung(head: &HostName) -> AroundHeads {
     AroundHeads::one("hang", SiteFault::Hung { host })
 }
 
-/// Who cannot be known to be off must not be taken over from. It may be fenced once that is healed.
-fn nothing_is_taken_over(stage: &Stage<'_>) -> Promises {
+/// Who cannot be known to be off must not be taken over from, unless a level of devices that are `left` shuts it out. It may be
+/// fenced once that is healed.
+fn without_bmc(stage: &Stage<'_>, left: impl Fn(&FenceDevice) -> bool) -> Promises {
+    if has_level_of(stage.file, &stage.active, left) {
+        return Promises {
+            outage_ms: None,
+            ..active_is_fenced(stage, 0)
+        };
+    }
     Promises {
         service: ServicePromise::Returns,
         may_be_fenced: vec![stage.active.clone()],
         no_takeover: true,
         operator_is_told: true,
         ..Promises::default()
+    }
+}
+
+/// Whether one of a head's fencing levels consists of such devices alone.
+fn has_level_of(file: &ClusterFile, head: &HostName, fit: impl Fn(&FenceDevice) -> bool) -> bool {
+    let devices = file.fencing.iter().flat_map(|it| &it.devices);
+    let fit = devices.filter(|device| fit(device));
+    let fit: Vec<&str> = fit.map(|device| device.name.as_str()).collect();
+    let mut levels = levels_of(file, head.as_str()).into_iter();
+    levels.any(|level| level.iter().all(|it| fit.contains(&it.as_str())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_is_taken_over_from_without_its_bmc_where_its_disks_shut_it_out() {
+        let text = include_str!("../../../../examples/lab/machines-shelves.toml");
+        let of = |text: &str, fit: fn(&FenceDevice) -> bool| {
+            let file = hawser_model::cluster_file::parse(text, "x.toml").unwrap();
+            has_level_of(&file, &"head1".into(), fit)
+        };
+        let by_reservation = |it: &FenceDevice| is_by_reservation(&it.agent);
+        assert!(of(text, by_reservation));
+        let other = text.replace("fence_scsi", "fence_apc");
+        assert!(!of(&other, by_reservation));
+        assert!(of(&other, |_| true));
+        // Both must succeed, and the BMC does not.
+        let beside = text.replace(
+            "agent = \"fence_scsi\"",
+            "agent = \"fence_scsi\"\nlevel = 1",
+        );
+        assert!(!of(&beside, |_| true));
+        let none = include_str!("../../../../examples/lab/machines-zfs.toml");
+        assert!(!of(none, |_| true));
     }
 }

@@ -262,6 +262,41 @@ fn an_appliance_on_lvm_loses_a_head_and_nothing_that_it_acknowledged() {
     });
 }
 
+/// A head that its BMC does not switch off is shut out from the disks; and one that is not registered on a disk is told of.
+fn shut_out(lab: &Lab) {
+    let degraded =
+        || support::json(&verb(lab, "status", &["--json"]), "status")["degraded"].clone();
+    // A disk of the other head's pool, by each of its paths.
+    let lost = lab.sh(
+        "head1",
+        "key=$(cat /run/cluster.key)
+         for path in /sys/block/$(basename $(readlink -f /dev/mapper/shelf1-2))/slaves/*; do
+           sg_turs /dev/$(basename $path) >/dev/null || :
+           sg_persist -n -o -G -K 0x$key -S 0 -d /dev/$(basename $path) >/dev/null
+         done
+         sg_turs /dev/mapper/shelf1-2 >/dev/null || :
+         sg_persist -n -i -k -d /dev/mapper/shelf1-2 | grep -c 0x$key >/dev/null && exit 1
+         echo $key",
+    );
+    let said = format!(
+        "fence device reservations would shut nobody out on head1: /dev/mapper/shelf1-2: key 0x{} is not registered",
+        lost.trim()
+    );
+    let mut told = Value::Null;
+    let is_told = eventually(SLOW, || {
+        told = degraded();
+        told[0].as_str().is_some_and(|it| it.starts_with(&said))
+    });
+    assert!(is_told, "{told:#}{said}");
+    lab.sh("head1", "stonith_admin --unfence head1");
+    whole(lab);
+
+    held(lab, "bmc-password", json!(["head1"]));
+    assert_eq!(active_on(&whole(lab), "vmpool01"), "head2");
+    ok(lab, "move", &["vmpool01", "head1"]);
+    whole(lab);
+}
+
 #[test]
 #[ignore = "boots machines"]
 fn a_mirror_over_two_shelves_bears_a_path_a_disk_and_a_shelf_that_are_gone_or_ill() {
@@ -368,6 +403,8 @@ fn a_mirror_over_two_shelves_bears_a_path_a_disk_and_a_shelf_that_are_gone_or_il
         told.is_empty()
     });
     assert!(ended, "{told:#?}");
+
+    shut_out(&lab);
 
     // Planted: the other pool on a single disk. A drill on it must fail, and the pool is whole again.
     lab.sh("head2", "zpool detach vmpool02 /dev/mapper/shelf1-2-part1");

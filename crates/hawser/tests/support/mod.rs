@@ -65,6 +65,28 @@ pub struct Lab {
     guard: LabGuard,
 }
 
+/// A test that fails says how the lab stood and what its nodes said last, which goes with it.
+impl Drop for Lab {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            return;
+        }
+        let status = self.run(&["status", "--json"]);
+        let status: serde_json::Value = serde_json::from_str(&status.stdout).unwrap_or_default();
+        eprintln!("the lab was {}: {}", status["state"], status["problems"]);
+        for node in status["machines"].as_array().into_iter().flatten() {
+            let name = node["name"].as_str().unwrap_or_default();
+            eprintln!("{name}: {}", node["power"]);
+            let said = self.run(&["console", name]);
+            let lines: Vec<&str> = said.stdout.lines().collect();
+            let last = lines.len().saturating_sub(20);
+            for line in &lines[last..] {
+                eprintln!("  {line}");
+            }
+        }
+    }
+}
+
 impl Lab {
     /// The default lab: head1 and head2 on ring0 and ring1.
     pub fn up() -> Self {

@@ -144,3 +144,30 @@ fn a_head_that_is_fenced_again_and_again_is_worth_knowing() {
         often.notes
     );
 }
+
+#[test]
+fn a_member_that_is_not_registered_is_told_of_and_one_that_was_shut_out_is_not() {
+    let golden = Golden::named("lab");
+    let device = "[[fencing.device]]\nname = \"disks\"\nagent = \"fence_scsi\"\nports = { head1 = \"\", head2 = \"\" }\n\
+                  options = { devices = \"/dev/sdb\" }\n";
+    let text = format!("{}\n{device}", golden.file.text);
+    let file = hawser_model::cluster_file::parse_complete(&text, "hawser.toml").unwrap();
+    let golden = Golden { file, ..golden };
+    let told = |cib: &str| {
+        let facts = but(both(&golden, cib), 1, |view| {
+            let why = "/dev/sdb: key 0x1 is not registered".to_owned();
+            view.fence_status.insert("disks".into(), Some(why));
+        });
+        said(&status(&golden.file, &facts, &CrmSimulate).unwrap())
+    };
+    let well = well(&golden);
+    let text =
+        "fence device disks would shut nobody out on head1: /dev/sdb: key 0x1 is not registered";
+    let now = told(&well.to_text());
+    assert!(now.contains(text), "{now}");
+    // Its BMC is there for each head all the same.
+    assert!(!now.contains("could not be switched off"), "{now}");
+
+    let lost = told(&after(&well, &[Event::NodeFail("head1".into())]));
+    assert!(!lost.contains("disks would shut nobody out"), "{lost}");
+}

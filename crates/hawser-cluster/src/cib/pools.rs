@@ -208,7 +208,7 @@ pub(crate) fn start_limit(pool: &Pool) -> Period {
 /// How long a pool's storage may take to start and to stop.
 fn storage_limits(pool: &Pool) -> (Period, Period) {
     // An import reads every device of the shelves, and with multihost=on it also watches for
-    // another writer, 20 to 30 s since OpenZFS 2.3.6 (openzfs/zfs#18855). A stop that is cut
+    // another writer, 20 to 30 s (docs/machines.md has what was seen). A stop that is cut
     // short by its timeout ends in a shot, so it is generous too.
     let (start, stop) = match *pool.kind {
         PoolKind::Zfs => (300, 180),

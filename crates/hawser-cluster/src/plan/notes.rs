@@ -100,8 +100,9 @@ impl fmt::Display for Note {
             ),
             Self::Multihost(pool) => write!(
                 f,
-                "{pool} has multihost on: each import on another host takes 20 to 30 s more since \
-                 OpenZFS 2.3.6 (openzfs/zfs#18855); fencing already sees to it that nobody else writes"
+                "{pool} has multihost on: the import of a pool whose head was lost takes 20 to 30 s more, and since \
+                 OpenZFS 2.3.6 each import on another host (openzfs/zfs#18855); fencing already sees to it that \
+                 nobody else writes"
             ),
             Self::LeftAlone(object) => {
                 write!(f, "{object} was not made by Hawser and is left alone")

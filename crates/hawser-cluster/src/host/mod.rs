@@ -4,6 +4,7 @@ mod aside;
 pub mod boot;
 mod device;
 mod device_names;
+mod disk_paths;
 pub mod drill;
 mod engine;
 mod exports_agent;

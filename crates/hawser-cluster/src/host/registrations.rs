@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use hawser_files::Expected;
 
+use super::disk_paths::Tree;
 use super::{FenceQuestion, run};
 
 /// So many disks are asked at a time: a shelf has dozens.
@@ -20,7 +21,7 @@ const AT_A_TIME: usize = 8;
 /// question may take another path.
 const TRIES: usize = 4;
 
-/// How long a tool may take to end that was told to.
+/// How long a tool that is late may take to end: a second after each of two signals (`hawser_tool`).
 const ENDS: Duration = Duration::from_secs(2);
 
 /// Why the device could shut nobody out from this node; nothing if it could. A disk that the node has not been let in to yet,
@@ -49,7 +50,11 @@ fn of_disk(device: &FenceQuestion, disk: &str, until: Instant) -> Result<(), Str
     let Some(own) = own_key(device, disk)? else {
         return Ok(());
     };
-    let (by, paths) = (times(own, &registered), paths(disk));
+    let paths = Tree::here().paths(Path::new(disk));
+    let (by, paths) = (
+        times(own, &registered),
+        paths.map_err(|e| format!("{disk}: {e}"))?,
+    );
     let wrong = match (by, reservation(&reserved)) {
         (0, _) => format!("key {own:#x} is not registered"),
         (by, _) if by < paths => format!("key {own:#x} is registered by {by} of {paths} paths"),
@@ -131,15 +136,6 @@ fn disks<'a>(agent: &str, listed: &'a str) -> Vec<&'a str> {
         _ => listed.split(',').collect(),
     };
     all.into_iter().filter(|it| !it.is_empty()).collect()
-}
-
-/// By how many paths the kernel has a disk.
-fn paths(disk: &str) -> usize {
-    let name = std::fs::canonicalize(disk).ok();
-    let name = name.as_deref().and_then(Path::file_name);
-    let slaves = name.map(|it| Path::new("/sys/block").join(it).join("slaves"));
-    let slaves = slaves.and_then(|it| std::fs::read_dir(it).ok());
-    slaves.map_or(1, Iterator::count).max(1)
 }
 
 /// How often a key stands in what `sg_persist -k` says, once for each path that it is registered by: `    0xabc1`.

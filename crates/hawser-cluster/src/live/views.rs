@@ -103,8 +103,8 @@ pub fn observe_again(
 }
 
 /// What one head sees, asked of no other: for a process that stays on it. It is not asked about a fence device that
-/// fences it, which others use, and which may well be out of its own reach, but for one that acts by reservations; nor, with what it saw before, about any other, as
-/// in [`observe_again`].
+/// fences it, which others use, and which may well be out of its own reach, unless that acts by reservations; nor, with what it
+/// saw before, about any other, as in [`observe_again`].
 pub fn observe_alone(
     file: &ClusterFile,
     own: &HostName,

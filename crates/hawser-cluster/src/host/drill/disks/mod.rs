@@ -6,7 +6,6 @@
 //! on another disk as well.
 
 mod note;
-mod paths;
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,12 +13,12 @@ use std::time::Duration;
 use hawser_tool::Deadline;
 use serde::{Deserialize, Serialize};
 
+use crate::host::disk_paths::{self, Disk, Tree};
 use crate::host::vdevs::Vdevs;
 use crate::host::view::Storage;
 use crate::host::{NodeError, run};
 
 use note::Note;
-use paths::{Disk, Tree};
 
 /// How much of a pool's disks is gone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -109,7 +108,7 @@ pub(super) fn make(storage: &Storage, extent: &Extent) -> Result<(), NodeError> 
     .write()?
     .paths
     .iter()
-    .try_for_each(|address| tree.set(address, paths::OFFLINE))
+    .try_for_each(|address| tree.set(address, disk_paths::OFFLINE))
 }
 
 /// What shows it.
@@ -121,7 +120,7 @@ pub(super) fn shown() -> Result<Option<String>, NodeError> {
     let mut words = Vec::new();
     for address in &note.paths {
         match tree.state(address)? {
-            Some(state) if state == paths::OFFLINE => words.push(address.clone()),
+            Some(state) if state == disk_paths::OFFLINE => words.push(address.clone()),
             _ => return Ok(None),
         }
     }
@@ -140,7 +139,7 @@ pub(super) fn mend(storage: &Storage, extent: &Extent) -> Result<(), NodeError> 
     let note = Note::read()?;
     for address in note.iter().flat_map(|note| &note.paths) {
         match tree.state(address)?.as_deref() {
-            Some(paths::OFFLINE) => tree.set(address, paths::RUNNING)?,
+            Some(disk_paths::OFFLINE) => tree.set(address, disk_paths::RUNNING)?,
             Some(_) => {}
             None => {
                 return Err(not_here(&format!(
@@ -284,7 +283,11 @@ fn chosen(storage: &Storage, extent: &Extent) -> Result<Result<Chosen, String>, 
 
 /// Which paths of a disk are hit.
 fn fits(disk: &Disk, extent: &Extent, has_copy: bool) -> Result<Vec<String>, String> {
-    if let Some((path, state)) = disk.paths.iter().find(|(_, state)| state != paths::RUNNING) {
+    if let Some((path, state)) = disk
+        .paths
+        .iter()
+        .find(|(_, state)| state != disk_paths::RUNNING)
+    {
         return Err(format!("its path {path} is \"{state}\" already"));
     }
     let names = || disk.paths.iter().map(|(path, _)| path.clone());

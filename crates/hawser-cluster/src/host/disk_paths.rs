@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::host::NodeError;
@@ -51,12 +52,9 @@ impl Tree {
 
     /// The disk behind a device; why that has no paths.
     pub fn disk(&self, device: &Path) -> Result<Result<Disk, String>, NodeError> {
-        let inside = self.root.join(device.strip_prefix("/").unwrap_or(device));
-        let real = fs::canonicalize(&inside).map_err(NodeError::file("look at", device))?;
-        let name = real.file_name().unwrap_or_default().to_string_lossy();
-        let mut own = BTreeSet::new();
-        let mut disks = BTreeSet::new();
-        self.below(&name, &mut own, &mut disks);
+        let (own, disks) = self
+            .under(device)
+            .map_err(NodeError::file("look at", device))?;
         let mut paths = Vec::new();
         for disk in &disks {
             let state = self.read(self.block(disk).join("device/state"));
@@ -71,6 +69,21 @@ impl Tree {
         }
         let others = disks.iter().find_map(|disk| self.other(disk, &own));
         Ok(Ok(Disk { paths, others }))
+    }
+
+    /// By how many paths the kernel has what a device lies on.
+    pub fn paths(&self, device: &Path) -> io::Result<usize> {
+        Ok(self.under(device)?.1.len())
+    }
+
+    /// What is passed on the way down from a device, and the disks that it lies on.
+    fn under(&self, device: &Path) -> io::Result<(BTreeSet<String>, BTreeSet<String>)> {
+        let inside = self.root.join(device.strip_prefix("/").unwrap_or(device));
+        let real = fs::canonicalize(&inside)?;
+        let name = real.file_name().unwrap_or_default().to_string_lossy();
+        let (mut own, mut disks) = (BTreeSet::new(), BTreeSet::new());
+        self.below(&name, &mut own, &mut disks);
+        Ok((own, disks))
     }
 
     /// Goes down from a device to the disks that it lies on. What is passed is the pool's own.
@@ -240,6 +253,7 @@ mod tests {
         let state = |path: &str| (path.to_owned(), RUNNING.to_owned());
         assert_eq!(disk.paths, [state("sda"), state("sdb")]);
         assert_eq!(disk.others, None);
+        assert_eq!(tree.paths(device).unwrap(), 2);
         assert_eq!(tree.address("sdb").unwrap(), "3:0:0:1");
         let no_scsi = tree.disk(Path::new("/dev/loop0")).unwrap().unwrap_err();
         assert_eq!(no_scsi, "loop0 is no SCSI disk");

@@ -189,8 +189,8 @@ pub(super) fn hung(head: &HostName) -> AroundHeads {
 fn without_bmc(stage: &Stage<'_>, left: impl Fn(&FenceDevice) -> bool) -> Promises {
     if has_level_of(stage.file, &stage.active, left) {
         return Promises {
-            outage_ms: None,
-            ..active_is_fenced(stage, 0)
+            must_be_fenced: vec![stage.active.clone()],
+            ..Promises::default()
         };
     }
     Promises {

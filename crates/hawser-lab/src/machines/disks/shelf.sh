@@ -4,7 +4,6 @@ modprobe -a target_core_iblock iscsi_target_mod dm-mod dm-delay dm-flakey
 tree=/sys/kernel/config/target
 [ -d $tree ] || mount -t configfs none /sys/kernel/config
 registered=$(cat $tree/dbroot)/pr
-mkdir -p "$registered"
 udevadm settle
 
 # STORE SERIAL: what heads registered to stay (APTPL) is there again, as in any array. The kernel writes a file of it, and reads none.

@@ -53,7 +53,7 @@ test-labs: hawser ## the tests of labs TIMES times: what a new one must pass bef
 	@HAWSER_BIN=$(CURDIR)/target/release/hawser packaging/run-tests --labs $(or $(TIMES),10)
 
 test-machines: build ## labs of machines with kernels of their own (docs/machines.md), and a table of what held
-	@packaging/setup lab machines
+	@packaging/setup lab qemu
 	@HAWSER_BIN=$(CURDIR)/target/release/hawser packaging/run-tests --machines
 
 expected: ## writes the answers that the saved cases expect, and what is tried (docs/tune.md), again; shows what changed

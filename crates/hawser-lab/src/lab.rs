@@ -97,7 +97,7 @@ impl Lab {
                 self.command(node, words)
             }
             // Its kernel is its own.
-            Kind::Uml => {
+            _ => {
                 let connects = connects.unwrap_or(door::CONNECTS);
                 self.run(node, &[], Terminal::No, connects, [AGENT_BINARY, "agent"])
             }
@@ -190,12 +190,12 @@ impl Lab {
 
     /// Whether each node has a kernel of its own, so that what is set there is no other node's.
     pub fn nodes_have_kernels(&self) -> bool {
-        self.state.spec.kind == Kind::Uml
+        self.state.spec.kind.is_machine()
     }
 
     /// How many times longer than elsewhere its nodes may take for anything.
     pub fn slowness(&self) -> u32 {
-        self.state.spec.kind.slowness()
+        self.state.spec.slowness()
     }
 
     /// Whether a machine has said that it is up since it has its power.

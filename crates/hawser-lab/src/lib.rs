@@ -44,7 +44,7 @@ pub use file::FileError;
 pub use guard::LabGuard;
 pub use interrupt::Interrupt;
 pub use lab::Lab;
-pub use machines::{Kind, Release};
+pub use machines::{Card, Kind, Release};
 pub use name::LabName;
 pub use paths::{DIR_VARIABLE, labs_folder, names};
 pub use power::PowerLoss;

@@ -41,7 +41,7 @@ pub(crate) fn start(dir: &LabDir, state: &mut State, name: &str) -> Result<Proce
         .and_then(|()| impair::reapply(state, dir, switches, &node, init))
         .and_then(|()| match state.spec.kind {
             Kind::Namespace => Ok(()),
-            Kind::Uml => starting.begin(),
+            _ => starting.begin(),
         })
         .and_then(|()| starting.go());
     if let Err(e) = started {
@@ -104,7 +104,7 @@ pub(crate) const SLOWEST_OFF: Duration = STOPS_POOLS.saturating_add(NODE_OFF);
 fn soft_off(state: &State) -> Duration {
     let machine = match state.spec.kind {
         Kind::Namespace => Duration::ZERO,
-        Kind::Uml => machines::SHUTS_DOWN,
+        _ => machines::SHUTS_DOWN,
     };
     let node = match state.spec.cluster {
         Some(_) => SLOWEST_OFF,

@@ -2,7 +2,8 @@
 
 use crate::cluster::ClusterSpec;
 use crate::machines::image::Content;
-use crate::machines::{Kind, Release};
+use crate::machines::{Card, Kind, Release};
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use hawser_model::names::{HostName, LinkName};
@@ -35,7 +36,7 @@ pub struct LabSpec {
     /// What a storage cluster needs beside them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<ClusterSpec>,
-    /// What its nodes are.
+    /// What its nodes are that do not say it themselves.
     #[serde(default, skip_serializing_if = "Kind::is_namespace")]
     pub kind: Kind,
     /// The release of Debian that they have, if they are machines.
@@ -67,6 +68,9 @@ pub struct LinkSpec {
     pub ipv4: Option<Ipv4Net>,
     /// Its IPv6 network.
     pub ipv6: Option<Ipv6Net>,
+    /// The card that emulated machines have on it.
+    #[serde(default, skip_serializing_if = "Card::is_default")]
+    pub card: Card,
 }
 
 /// What a node is for.
@@ -92,6 +96,9 @@ pub struct NodeSpec {
     pub role: Role,
     /// Its interfaces.
     pub ports: Vec<PortSpec>,
+    /// What kind of machine it is in a lab of machines; absent: as the lab says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<Kind>,
 }
 
 /// An interface of a node on a link.
@@ -106,12 +113,37 @@ pub struct PortSpec {
 }
 
 impl LabSpec {
-    /// What the image of its machines is to have.
-    pub(crate) fn content(&self) -> Content {
+    /// What the image of its machines of a kind is to have.
+    pub(crate) fn content(&self, kind: Kind) -> Content {
         Content {
+            kind,
             release: self.release,
-            zfs: self.cluster.as_ref().is_some_and(ClusterSpec::has_zfs),
+            zfs: self.has_zfs(),
         }
+    }
+
+    /// Whether its machines have ZFS.
+    pub(crate) fn has_zfs(&self) -> bool {
+        self.cluster.as_ref().is_some_and(ClusterSpec::has_zfs)
+    }
+
+    /// What this node is.
+    pub fn kind_of(&self, node: &NodeSpec) -> Kind {
+        match self.kind {
+            Kind::Namespace => Kind::Namespace,
+            of_lab => node.machine.unwrap_or(of_lab),
+        }
+    }
+
+    /// What its nodes are, each kind once.
+    pub(crate) fn kinds(&self) -> BTreeSet<Kind> {
+        self.nodes.iter().map(|node| self.kind_of(node)).collect()
+    }
+
+    /// How many times longer than in namespaces what is done on its nodes may take.
+    pub(crate) fn slowness(&self) -> u32 {
+        let all = self.kinds().into_iter().map(Kind::slowness);
+        all.max().unwrap_or(1)
     }
 
     /// `nodes` members `head1`…, each on `links` links `ring0`… over switches `sw0`….
@@ -125,6 +157,7 @@ impl LabSpec {
                 mtu: DEFAULT_MTU,
                 ipv4: Some(default_ipv4(i)),
                 ipv6: Some(default_ipv6(i)),
+                card: Card::default(),
             })
             .collect();
         let nodes = (0..nodes.clamp(1, MOST_NODES))
@@ -139,6 +172,7 @@ impl LabSpec {
                         ipv6: link.ipv6.and_then(|net| nth_ipv6(net, n)),
                     })
                     .collect(),
+                machine: None,
             })
             .collect();
         Self {

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::LabError;
 use crate::impair::Impairments;
+use crate::machines::Kind;
 use crate::machines::image::Boots;
 use crate::name::LabName;
 use crate::paths::LabDir;
@@ -101,9 +102,9 @@ pub(crate) struct State {
     pub cut_ports: BTreeSet<Port>,
     pub cut_switches: BTreeSet<String>,
     pub impairments: Impairments,
-    /// What its machines boot from, which they keep when newer ones are built.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub boots: Option<Boots>,
+    /// What its machines of each kind boot from, which they keep when newer ones are built.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub boots: BTreeMap<Kind, Boots>,
 }
 
 impl State {
@@ -135,7 +136,7 @@ impl State {
             cut_ports: BTreeSet::new(),
             cut_switches: BTreeSet::new(),
             impairments: Impairments::default(),
-            boots: None,
+            boots: BTreeMap::new(),
         })
     }
 

@@ -278,7 +278,7 @@ fn machine_status(dir: &LabDir, state: &State, node: &NodeSpec) -> MachineStatus
     MachineStatus {
         name: node.name.clone(),
         role: node.role,
-        kind: state.spec.kind,
+        kind: state.spec.kind_of(node),
         power,
         pid: init.map(|init| init.pid),
         console: dir.console(node.name.as_str()).display().to_string(),

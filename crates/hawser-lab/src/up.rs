@@ -158,13 +158,16 @@ fn build(dir: &LabDir, spec: &LabSpec, request: &UpRequest<'_>) -> Result<(), La
         false => Ok(()),
     };
     let mut state = State::new(request.name, spec)?;
-    if spec.kind == Kind::Uml {
-        machines::check_room(spec, dir.path())?;
+    if spec.kind.is_machine() {
+        machines::check_host(spec, dir)?;
         let waiting = machines::image::Waiting {
             told: request.told,
             interrupted: request.interrupted,
         };
-        state.boots = Some(machines::image::ensure(spec.content(), &waiting)?.0);
+        for kind in spec.kinds() {
+            let (boots, _) = machines::image::ensure(spec.content(kind), &waiting)?;
+            state.boots.insert(kind, boots);
+        }
     }
     fs::create_dir_all(dir.bin()).map_err(|e| LabError::io("create the folder", dir.bin(), e))?;
     state.save(dir)?;
@@ -181,7 +184,7 @@ fn build(dir: &LabDir, spec: &LabSpec, request: &UpRequest<'_>) -> Result<(), La
         secrets::make(dir, cluster)?;
         shelf::make(dir, cluster)?;
     }
-    if spec.kind == Kind::Uml {
+    if spec.kind.is_machine() {
         machines::keys(dir)?;
     }
     let mut switches = Starting::spawn(dir, &state.token, SWITCHES)?;
@@ -213,7 +216,7 @@ fn build(dir: &LabDir, spec: &LabSpec, request: &UpRequest<'_>) -> Result<(), La
         .collect::<Vec<(&NodeSpec, _)>>();
     wiring::plug(&state, bridges, &plugged)?;
     stop()?;
-    if spec.kind == Kind::Uml {
+    if spec.kind.is_machine() {
         nodes.iter_mut().try_for_each(Starting::begin)?;
         let cases = plugged
             .iter()
@@ -262,9 +265,9 @@ fn certify(
         let words = ["sh", "-c", step.script, "sh", &cluster.name];
         let words: Vec<String> = match state.spec.kind {
             Kind::Namespace => words.map(str::to_owned).into(),
-            Kind::Uml => door::ssh(dir, Terminal::No, door::CONNECTS, words),
+            _ => door::ssh(dir, Terminal::No, door::CONNECTS, words),
         };
-        let limit = STEP * state.spec.kind.slowness();
+        let limit = STEP * state.spec.slowness();
         let done = tool::feed_within(place, &words, input, limit);
         done.map_err(|error| error.of_node(node.as_str(), step.what))
     })

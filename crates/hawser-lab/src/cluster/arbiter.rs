@@ -61,6 +61,7 @@ pub(super) fn machine(
             ipv4,
             ipv6: None,
         }],
+        machine: None,
     }))
 }
 

@@ -8,6 +8,7 @@ use ipnet::{IpNet, Ipv4Net};
 
 use super::spec::refused;
 use crate::error::LabError;
+use crate::machines::Card;
 use crate::spec::{DEFAULT_MTU, LinkSpec, SwitchSpec, default_ipv4};
 
 /// Links, and the switches that they run over.
@@ -37,6 +38,7 @@ impl Networks {
                 mtu: link.mtu.unwrap_or(DEFAULT_MTU),
                 ipv4,
                 ipv6,
+                card: Card::default(),
             });
         }
         all
@@ -64,6 +66,7 @@ impl Networks {
             mtu: DEFAULT_MTU,
             ipv4: ipv4.or_else(|| self.free()),
             ipv6: None,
+            card: Card::default(),
         };
         self.add_switch(switch);
         self.links.push(link.clone());

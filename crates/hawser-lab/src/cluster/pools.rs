@@ -62,8 +62,8 @@ pub(super) fn storage(file: &ClusterFile, kind: Kind) -> Result<Storage, LabErro
     for pool in &file.pools {
         match (*pool.kind, kind) {
             (PoolKind::Filesystem, _) => shelves.push(file_system(pool, kind)?),
-            (PoolKind::Zfs, Kind::Uml) => pools.push(zfs(pool)?),
-            (PoolKind::Lvm, Kind::Uml) => pools.push(lvm(pool)?),
+            (PoolKind::Zfs, Kind::Uml | Kind::Qemu) => pools.push(zfs(pool)?),
+            (PoolKind::Lvm, Kind::Uml | Kind::Qemu) => pools.push(lvm(pool)?),
             (PoolKind::Zfs | PoolKind::Lvm, Kind::Namespace) => {
                 return refused(format!(
                     "pool {}: in a lab of namespaces a pool is kind = \"filesystem\" on a loop device; one of machines \
@@ -80,7 +80,7 @@ pub(super) fn storage(file: &ClusterFile, kind: Kind) -> Result<Storage, LabErro
         unit,
     }));
     let machine = |shelf: &ShelfSpec| shelf.unit.as_ref().map(|unit| unit.machine.clone());
-    for shelf in shelves.iter().filter(|_| kind == Kind::Uml) {
+    for shelf in shelves.iter().filter(|_| kind.is_machine()) {
         let (of, all) = (machine(shelf), shelves.iter());
         let disks = all.filter(|other| machine(other) == of).count();
         if disks > MOST_DISKS {
@@ -105,14 +105,14 @@ fn file_system(pool: &Pool, kind: Kind) -> Result<ShelfSpec, LabError> {
     let device = pool.device.as_ref().map(|device| device.as_str());
     let disk = device.and_then(|device| match kind {
         Kind::Namespace => file_name(device),
-        Kind::Uml => Disk::at(device).filter(|it| !it.unit.as_ref().is_some_and(|it| it.partition)),
+        _ => Disk::at(device).filter(|it| !it.unit.as_ref().is_some_and(|it| it.partition)),
     });
     let Some(Disk { name: shelf, unit }) = disk else {
         return refused(match kind {
             Kind::Namespace => format!(
                 "pool {name}: its device is not a file of {SHELVES}, which is where a lab's shelves are"
             ),
-            Kind::Uml => format!("pool {name}: its device is not {DISKS}NAME, {SEEN}; {UNITS}"),
+            _ => format!("pool {name}: its device is not {DISKS}NAME, {SEEN}; {UNITS}"),
         });
     };
     let fstype = ext4(pool)?;

@@ -97,6 +97,10 @@ impl LabSpec {
     /// # Errors
     /// [`LabError::ClusterFile`]: the file asks for what a lab does not have.
     pub fn of_cluster(file: &ClusterFile, text: &str, kind: Kind) -> Result<Self, LabError> {
+        if kind == Kind::Qemu {
+            let what = "a storage cluster's machines are those of user-mode Linux (--machines uml)";
+            return refused(what.to_owned());
+        }
         let mut networks = Networks::of(file);
         let bmcs = bmcs(file)?;
         if let Some(first) = bmcs.first() {
@@ -130,6 +134,7 @@ impl LabSpec {
                 name: node.name.get().clone(),
                 role: Role::Member,
                 ports: links.iter().map(port).collect(),
+                machine: None,
             });
         }
         let sans = file
@@ -149,6 +154,7 @@ impl LabSpec {
                 name: HostName(CLIENT.to_owned()),
                 role: Role::Client,
                 ports: on_san.map(port).collect(),
+                machine: None,
             });
         }
         let shelves = shelf_machines(&storage.shelves, &paths);
@@ -214,6 +220,7 @@ fn shelf_machines(shelves: &[ShelfSpec], paths: &[LinkSpec]) -> Vec<NodeSpec> {
                 name: unit.machine.clone(),
                 role: Role::Shelf,
                 ports,
+                machine: None,
             }),
         }
     }

@@ -13,7 +13,7 @@ use toml::de::DeTable;
 use networks::networks;
 
 use super::reader::{Located, Source, Table, Wrong};
-use crate::machines::{Kind, Release};
+use crate::machines::{Card, Kind, Release};
 use crate::name;
 use crate::spec::{
     DEFAULT_MTU, LEAST_MTU, LabSpec, LinkSpec, MOST_LINKS, MOST_MTU, MOST_NODES, NodeSpec,
@@ -62,6 +62,7 @@ pub(super) fn lab(source: &Source<'_>) -> Result<LabSpec, Wrong> {
             name: HostName(name),
             role,
             ports,
+            machine: table.one_of("machine", [("uml", Kind::Uml), ("qemu", Kind::Qemu)])?,
         });
     }
     Ok(LabSpec {
@@ -108,7 +109,7 @@ fn links(
     let mut links: Vec<LinkSpec> = Vec::new();
     for (index, table) in root.tables("link")?.iter().enumerate() {
         too_many(source, table, index, MOST_LINKS)?;
-        table.only(&["name", "switch", "mtu", "ipv4", "ipv6"])?;
+        table.only(&["name", "switch", "mtu", "ipv4", "ipv6", "card"])?;
         let name = named(
             source,
             table,
@@ -137,6 +138,9 @@ fn links(
                 .map_or(DEFAULT_MTU, Mtu),
             ipv4,
             ipv6,
+            card: table
+                .one_of("card", Card::ALL.map(|it| (it.word(), it)))?
+                .unwrap_or_default(),
         });
     }
     Ok(links)
@@ -174,7 +178,7 @@ fn ports(
     index: usize,
     taken: &mut BTreeMap<IpAddr, String>,
 ) -> Result<Vec<PortSpec>, Wrong> {
-    table.only(&["name", "links", "addresses"])?;
+    table.only(&["name", "links", "addresses", "machine"])?;
     let find = |found: &Located<&str>| {
         let known = links.iter().map(|l| l.name.as_str());
         links

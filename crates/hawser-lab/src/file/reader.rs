@@ -132,6 +132,26 @@ impl<'s, 'd> Table<'s, 'd> {
         })
     }
 
+    /// What one of these words stands for.
+    pub fn one_of<T, const N: usize>(
+        &self,
+        key: &str,
+        words: [(&'static str, T); N],
+    ) -> Result<Option<T>, Wrong> {
+        let Some(found) = self.text(key)? else {
+            return Ok(None);
+        };
+        let known = words.each_ref().map(|(word, _)| *word);
+        let chosen = words.into_iter().find(|(word, _)| *word == found.value);
+        match chosen {
+            Some((_, meant)) => Ok(Some(meant)),
+            None => {
+                let (span, field) = (found.span.clone(), &found.field);
+                Err(self.source.unknown(span, field, "no", found.value, known))
+            }
+        }
+    }
+
     pub fn flag(&self, key: &str) -> Result<bool, Wrong> {
         let value = self.take(key, "true or false", DeValue::as_bool)?;
         Ok(value.is_some_and(|located| located.value))

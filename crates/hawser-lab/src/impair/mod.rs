@@ -151,10 +151,22 @@ pub fn impair(name: &LabName, order: &Order) -> Result<(), LabError> {
         }
         Order::Filter { node, share } => {
             let init = running(&change.state, node)?;
-            if change.state.spec.kind == Kind::Uml {
-                return Err(LabError::Impairment(format!(
-                    "{node} is a machine: Debian's kernel for user-mode Linux has no nftables of IP (CONFIG_NF_TABLES_INET)"
-                )));
+            let kind = change
+                .state
+                .spec
+                .node(node)
+                .map(|it| change.state.spec.kind_of(it));
+            let own = match kind {
+                None | Some(Kind::Namespace) => None,
+                Some(Kind::Uml) => Some(
+                    "Debian's kernel for user-mode Linux has no nftables of IP (CONFIG_NF_TABLES_INET)",
+                ),
+                Some(Kind::Qemu) => {
+                    Some("its packet filter is its own: `hawser lab exec NODE -- nft`")
+                }
+            };
+            if let Some(why) = own {
+                return Err(LabError::Impairment(format!("{node} is a machine: {why}")));
             }
             let nodes = &mut change.state.impairments.nodes;
             nodes.insert(node.as_str().into(), *share);

@@ -25,7 +25,7 @@ use nix::unistd::setsid;
 use crate::cgroup;
 use crate::cluster::services::{self, Wish};
 use crate::error::LabError;
-use crate::machines::{self, Kind};
+use crate::machines;
 use crate::paths::LabDir;
 use crate::spec::{NodeSpec, Role};
 use crate::state::State;
@@ -208,8 +208,8 @@ fn prepare(args: &InitArgs) -> Result<What, LabError> {
 
 /// The node of that name, when it has a kernel of its own.
 fn machine(state: &State, name: &str) -> Option<NodeSpec> {
-    let is_machine = state.spec.kind != Kind::Namespace;
-    state.spec.node(name).filter(|_| is_machine).cloned()
+    let node = state.spec.node(name)?;
+    state.spec.kind.is_machine().then(|| node.clone())
 }
 
 /// What a bridge's or a case's own IPv6 would send is nobody's.

@@ -1,12 +1,11 @@
-//! The first process of a machine's case: it mounts what the kernel needs, starts it, starts it again if it asks for a reboot,
-//! and ends with it. When it ends, all processes of the machine have: they are in its PID namespace.
+//! The first process of a machine's case: it mounts what the kernel or its emulator needs, starts it, starts it again if it asks
+//! for a reboot, and ends with it. When it ends, all processes of the machine have: they are in its PID namespace.
 
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
-use hawser_tool::Launch;
 use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -16,8 +15,7 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, chdir};
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use super::image::Boots;
-use super::{folder, mconsole, plan, processor, registers};
+use super::{Kind, folder, mconsole, plan, processor, qemu, uml};
 use crate::error::LabError;
 use crate::init::{GO, START, checksum, detach};
 use crate::paths::LabDir;
@@ -25,10 +23,8 @@ use crate::plan::node_index;
 use crate::spec::NodeSpec;
 use crate::state::State;
 
-/// The kernel's name for itself. It runs that in its own place when it is to boot again (`main`, arch/um/os-Linux/main.c), so
-/// its end says what was asked for: this program fails, a kernel that was powered off ends well.
-const AGAIN: &str = "/bin/false";
-const ENDS_FOR_REBOOT: i32 = 1;
+/// How often it is looked which cables of an emulated machine have a carrier, in milliseconds.
+const CABLES: u8 = 200;
 
 /// Mounts what the case has, and writes what the machine finds.
 pub(crate) fn prepare(dir: &LabDir, state: &State, node: &NodeSpec) -> Result<(), LabError> {
@@ -75,13 +71,24 @@ pub(crate) fn run(dir: &LabDir, state: &State, node: &NodeSpec) -> Result<(), La
         maximum: Some(0),
     };
     setrlimit(Resource::Core, nothing).map_err(|e| LabError::io("setrlimit", "core", e.into()))?;
-    let lab = checksum(state.name.as_str().as_bytes());
-    processor::keep_to_one(lab, node_index(&state.spec, &node.name))?;
+    let kind = state.spec.kind_of(node);
+    if kind == Kind::Uml {
+        let lab = checksum(state.name.as_str().as_bytes());
+        processor::keep_to_one(lab, node_index(&state.spec, &node.name))?;
+    }
     let mut kernel = start(dir, state, node)?;
+    let mut panel = (kind == Kind::Qemu).then(|| qemu::Panel::of(node));
+    let looks = match panel {
+        Some(_) => CABLES.into(),
+        None => PollTimeout::NONE,
+    };
     let mut held = true;
     loop {
         let stdin = std::io::stdin();
-        let (signalled, spoken) = wait(signals.as_fd(), held.then(|| stdin.as_fd()))?;
+        let (signalled, spoken) = wait(signals.as_fd(), held.then(|| stdin.as_fd()), looks)?;
+        if let Some(panel) = &mut panel {
+            panel.follow_cables();
+        }
         if spoken {
             match stdin.lock().read(&mut word) {
                 Ok(1) if word[0] == GO => (held, _) = (false, detach()?),
@@ -96,14 +103,19 @@ pub(crate) fn run(dir: &LabDir, state: &State, node: &NodeSpec) -> Result<(), La
                 continue;
             }
             eprintln!("{}: asked to power off", node.name);
-            if mconsole::power_button().is_err() {
+            let pressed = match &mut panel {
+                Some(panel) => panel.power_button(),
+                None => mconsole::power_button(),
+            };
+            if pressed.is_err() {
                 // It has not come so far that it could be asked.
                 return Ok(());
             }
         }
         match ended(kernel) {
             None => {}
-            Some(WaitStatus::Exited(_, ENDS_FOR_REBOOT)) => {
+            // QEMU boots its machine again itself.
+            Some(how) if kind == Kind::Uml && uml::asks_for_reboot(how) => {
                 end_the_rest();
                 kernel = start(dir, state, node)?;
             }
@@ -126,11 +138,15 @@ fn signals() -> Result<SignalFd, LabError> {
     SignalFd::with_flags(&awaited, flags).map_err(failed("signalfd"))
 }
 
-/// Waits for a signal, or a word of who starts the machine.
-fn wait(signals: BorrowedFd<'_>, stdin: Option<BorrowedFd<'_>>) -> Result<(bool, bool), LabError> {
+/// Waits for a signal, or a word of who starts the machine, for so long.
+fn wait(
+    signals: BorrowedFd<'_>,
+    stdin: Option<BorrowedFd<'_>>,
+    at_most: PollTimeout,
+) -> Result<(bool, bool), LabError> {
     let mut fds = vec![PollFd::new(signals, PollFlags::POLLIN)];
     fds.extend(stdin.map(|fd| PollFd::new(fd, PollFlags::POLLIN)));
-    match poll(&mut fds, PollTimeout::NONE) {
+    match poll(&mut fds, at_most) {
         Ok(_) | Err(Errno::EINTR) => {}
         Err(e) => return Err(LabError::system("poll", "process 1", e)),
     }
@@ -142,27 +158,23 @@ fn start(dir: &LabDir, state: &State, node: &NodeSpec) -> Result<Pid, LabError> 
     let name = node.name.as_str();
     not_ready(dir, name)?;
     // What an earlier run has left is in the way of this one's sockets.
-    let _absent = fs::remove_dir_all(plan::UMID);
-    let Some(Boots { kernel, image }) = &state.boots else {
+    let _absent = fs::remove_dir_all(uml::UMID);
+    let kind = state.spec.kind_of(node);
+    let Some(boots) = state.boots.get(&kind) else {
         let what =
             "an earlier hawser has made this lab, with another kernel: take it down, and up again";
         return Err(LabError::Machines(what.to_owned()));
     };
-    let image = image.display().to_string();
-    let (lab, id) = (state.name.as_str(), folder::machine_id(state, name));
-    let words = plan::kernel_arguments(&state.spec, node, lab, &image, &id);
     let console = dir.console(name);
     let log = File::options()
         .append(true)
         .open(&console)
         .map_err(|e| LabError::io("open", &console, e))?;
-    let memory = folder::memory(dir, name);
-    let child = Launch::new(kernel)
-        .called(AGAIN)
-        .args(words)
-        .envs([("LD_PRELOAD", registers::put(&memory)?), ("TMPDIR", memory)])
-        .log(log)
-        .daemon()?;
+    let program = match kind {
+        Kind::Qemu => qemu::program(dir, state, node, boots)?,
+        _ => uml::program(dir, state, node, boots)?,
+    };
+    let child = program.log(log).daemon()?;
     Ok(Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX)))
 }
 

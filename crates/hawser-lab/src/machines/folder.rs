@@ -103,6 +103,7 @@ pub(super) fn fill(dir: &LabDir, state: &State, node: &NodeSpec) -> Result<(), L
         ),
         ("etc/ssh/ssh_host_ed25519_key", key(HOST)?),
         ("etc/ssh/lab_keys", key(&format!("{DOOR}.pub"))?),
+        ("cards", plan::names_of_cards(&state.spec, node)),
         (
             "network",
             plan::machine_network(&state.spec, node).join("\n") + "\n",

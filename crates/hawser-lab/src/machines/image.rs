@@ -8,9 +8,10 @@ use hawser_tool::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Kind;
 use super::kernel::{self, Kernel};
 use super::make::{self, Work};
-use super::recipe::{BOOT, Recipe, SETUP, SETUP_ZFS};
+use super::recipe::{BOOT, Recipe, SETUP, SETUP_QEMU, SETUP_ZFS};
 use super::release::Release;
 use super::room;
 use super::zfs::{self, Modules};
@@ -24,6 +25,9 @@ use crate::state::State;
 const FOLDER: &str = "/var/cache/hawser/images";
 /// The image in its folder.
 const IMAGE: &str = "root.img";
+/// Beside it: the kernel that QEMU boots, and what it boots from.
+const VMLINUZ: &str = "vmlinuz";
+const INITRD: &str = "initrd";
 /// The size of a machine's disk; what is not written takes no room.
 const SIZE: u64 = 4 << 30;
 /// Copying half a gigabyte, on a busy host.
@@ -37,18 +41,23 @@ pub(super) fn folder() -> &'static Path {
 /// What machines boot from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Boots {
-    /// The program that they run.
+    /// The kernel: a program, or what QEMU loads.
     pub kernel: PathBuf,
     /// The disk that theirs are copies of, with that kernel's modules.
     pub image: PathBuf,
+    /// What QEMU loads beside the kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initrd: Option<PathBuf>,
 }
 
 /// What an image is to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Content {
+    /// What boots it.
+    pub kind: Kind,
     /// The release of Debian.
     pub release: Release,
-    /// Whether it has ZFS.
+    /// Whether it has ZFS, which QEMU's has not.
     pub zfs: bool,
 }
 
@@ -60,9 +69,11 @@ pub enum Held {
     Debian,
     /// An image with ZFS.
     DebianWithZfs,
-    /// ZFS's modules, which go into such an image.
+    /// An image for QEMU, with its kernel.
+    DebianForQemu,
+    /// ZFS's modules, which go into an image with ZFS.
     ZfsModules,
-    /// The kernel of all machines.
+    /// The kernel of all machines of user-mode Linux.
     Kernel,
 }
 
@@ -71,7 +82,8 @@ impl Held {
         match name {
             _ if name.starts_with(zfs::PREFIX) => Self::ZfsModules,
             _ if name.starts_with(kernel::PREFIX) => Self::Kernel,
-            _ if is_with_zfs(name) => Self::DebianWithZfs,
+            _ if begins(name, Recipe::with_zfs) => Self::DebianWithZfs,
+            _ if begins(name, Recipe::for_qemu) => Self::DebianForQemu,
             _ => Self::Debian,
         }
     }
@@ -82,9 +94,9 @@ fn release_of(name: &str) -> Option<Release> {
     all.find(|release| name.starts_with(&format!("{}-", release.suite())))
 }
 
-fn is_with_zfs(name: &str) -> bool {
-    let mut begins = Release::ALL.into_iter().map(Recipe::with_zfs);
-    begins.any(|begin| name.starts_with(&begin))
+fn begins(name: &str, with: fn(Release) -> String) -> bool {
+    let mut all = Release::ALL.into_iter().map(with);
+    all.any(|begin| name.starts_with(&begin))
 }
 
 /// An image, or the recipe of one that is yet to be built.
@@ -116,18 +128,19 @@ pub struct Waiting<'a> {
     pub interrupted: &'a dyn Fn() -> bool,
 }
 
-/// All images, and those that machines have that are made now. Which these are depends on the kernel's version: without a kernel
-/// only the kernel's own name is known.
+/// All images, and those that machines have that are made now. Which these are depends on the version of user-mode Linux: without
+/// one only its own name and the images for QEMU are known.
 ///
 /// # Errors
 /// Not root; the kernel does not run; a folder cannot be read.
 pub fn list() -> Result<Vec<ImageStatus>, LabError> {
     need_root()?;
     let mut current = vec![kernel::name()];
+    current.extend(Release::ALL.map(|it| Recipe::qemu(it).name));
     if let Some(kernel) = Kernel::found()? {
         for release in Release::ALL {
             for zfs in [false, true] {
-                let recipe = recipe(Content { release, zfs }, &kernel);
+                let recipe = with_kernel(release, zfs, &kernel);
                 current.extend(recipe.zfs.map(|modules| modules.name));
                 current.push(recipe.name);
             }
@@ -182,50 +195,75 @@ fn lock() -> Result<Lock, LabError> {
 
 /// What machines of this kind boot from that are made now, built if it has to be. True if it was built.
 pub(crate) fn ensure(of: Content, waiting: &Waiting<'_>) -> Result<(Boots, bool), LabError> {
-    if let Some(kernel) = Kernel::found()? {
-        let boots = boots(&recipe(of, &kernel), &kernel);
+    let needs_kernel = of.kind != Kind::Qemu;
+    let kernel = Kernel::found()?.filter(|_| needs_kernel);
+    if kernel.is_some() || !needs_kernel {
+        let kernel = kernel.as_ref();
+        let boots = boots(&recipe(of, kernel), kernel);
         if boots.image.exists() {
             return Ok((boots, false));
         }
     }
-    super::need_programs(&["mmdebstrap", "mke2fs", "depmod", "unshare", "ssh-keygen"])?;
+    super::need(super::MAKES_IMAGES, super::MAKES_IMAGES_SETUP)?;
     let _held = lock()?;
-    let kernel = Kernel::ensure(waiting)?;
-    let recipe = recipe(of, &kernel);
-    let boots = boots(&recipe, &kernel);
+    let kernel = match needs_kernel {
+        true => Some(Kernel::ensure(waiting)?),
+        false => None,
+    };
+    let kernel = kernel.as_ref();
+    let recipe = recipe(of, kernel);
+    let boots = boots(&recipe, kernel);
     // Somebody else may have built it while this one waited.
     if boots.image.exists() {
         return Ok((boots, false));
     }
     room::disk(folder(), room::IMAGE, "packages of an image")?;
-    if let Some(zfs) = &recipe.zfs {
-        zfs.ensure(&kernel, waiting)?;
+    if let Some((zfs, kernel)) = recipe.zfs.as_ref().zip(kernel) {
+        zfs.ensure(kernel, waiting)?;
     }
     (waiting.told)(&format!(
         "building image {}, once: two minutes or three",
         recipe.name
     ));
     make::into(&folder().join(&recipe.name), |work| {
-        make_image(&recipe, &kernel, work, waiting)
+        make_image(&recipe, kernel, work, waiting)
     })?;
     Ok((boots, true))
 }
 
-fn recipe(of: Content, kernel: &Kernel) -> Recipe {
-    let zfs = of.zfs.then(|| Modules::of(of.release, kernel));
-    Recipe::of(of.release, &kernel.version, zfs)
+/// With user-mode Linux, if that is to boot it; without, for QEMU.
+fn recipe(of: Content, kernel: Option<&Kernel>) -> Recipe {
+    match kernel {
+        Some(kernel) => with_kernel(of.release, of.zfs, kernel),
+        None => Recipe::qemu(of.release),
+    }
 }
 
-fn boots(recipe: &Recipe, kernel: &Kernel) -> Boots {
-    Boots {
-        kernel: kernel.program(),
-        image: folder().join(&recipe.name).join(IMAGE),
+fn with_kernel(release: Release, zfs: bool, kernel: &Kernel) -> Recipe {
+    let zfs = zfs.then(|| Modules::of(release, kernel));
+    Recipe::uml(release, &kernel.version, zfs)
+}
+
+fn boots(recipe: &Recipe, kernel: Option<&Kernel>) -> Boots {
+    let folder = folder().join(&recipe.name);
+    let (image, own) = (folder.join(IMAGE), folder.join(VMLINUZ));
+    match kernel {
+        Some(kernel) => Boots {
+            kernel: kernel.program(),
+            image,
+            initrd: None,
+        },
+        None => Boots {
+            kernel: own,
+            image,
+            initrd: Some(folder.join(INITRD)),
+        },
     }
 }
 
 fn make_image(
     recipe: &Recipe,
-    kernel: &Kernel,
+    kernel: Option<&Kernel>,
     work: &Work,
     waiting: &Waiting<'_>,
 ) -> Result<(), LabError> {
@@ -234,6 +272,10 @@ fn make_image(
     if recipe.zfs.is_some() {
         let more = work.script("setup-zfs", SETUP_ZFS)?;
         hook += &format!(" && {} \"$1\"", more.display());
+    }
+    if kernel.is_none() {
+        let more = work.script("setup-qemu", SETUP_QEMU)?;
+        hook += &format!(" && {} \"$1\" {}", more.display(), work.done.display());
     }
     work.unpack(
         recipe.release,
@@ -247,21 +289,9 @@ fn make_image(
         BOOT.as_bytes(),
         0o755,
     )?;
-    let into = root.join("lib/modules");
-    fs::create_dir_all(&into).map_err(|e| LabError::io("create the folder", &into, e))?;
-    let text = |path: &Path| path.display().to_string();
-    let run = |program: &str, words: &[String]| Tool::new(program).args(words).limit(COPIES).text();
-    run(
-        "cp",
-        &["-a".to_owned(), text(&kernel.modules()), text(&into)],
-    )?;
-    if let Some(zfs) = &recipe.zfs {
-        zfs.install(&into.join(&kernel.version))?;
+    if let Some(kernel) = kernel {
+        install_modules(recipe, kernel, root)?;
     }
-    run(
-        "depmod",
-        &["-b".to_owned(), text(root), kernel.version.clone()],
-    )?;
     let image = work.done.join(IMAGE);
     File::create(&image)
         .and_then(|file| file.set_len(SIZE))
@@ -270,7 +300,30 @@ fn make_image(
     run(
         "mke2fs",
         &[&words[..], &[text(root), text(&image)]].concat(),
-    )?;
+    )
+}
+
+/// Puts a kernel's modules into the root of an image.
+fn install_modules(recipe: &Recipe, kernel: &Kernel, root: &Path) -> Result<(), LabError> {
+    let into = root.join("lib/modules");
+    fs::create_dir_all(&into).map_err(|e| LabError::io("create the folder", &into, e))?;
+    let words = ["-a".to_owned(), text(&kernel.modules()), text(&into)];
+    run("cp", &words)?;
+    if let Some(zfs) = &recipe.zfs {
+        zfs.install(&into.join(&kernel.version))?;
+    }
+    run(
+        "depmod",
+        &["-b".to_owned(), text(root), kernel.version.clone()],
+    )
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
+}
+
+fn run(program: &str, words: &[String]) -> Result<(), LabError> {
+    Tool::new(program).args(words).limit(COPIES).text()?;
     Ok(())
 }
 
@@ -305,9 +358,9 @@ fn users() -> Result<Vec<(LabName, Boots)>, LabError> {
     let labs = root.labs()?.into_iter();
     let of_machines = labs.filter_map(|name| {
         let state = State::load(&root.lab(&name)).ok().flatten()?;
-        Some((name, state.boots?))
+        Some(state.boots.into_values().map(move |it| (name.clone(), it)))
     });
-    Ok(of_machines.collect())
+    Ok(of_machines.flatten().collect())
 }
 
 fn users_of<'a>(name: &str, labs: &'a [(LabName, Boots)]) -> impl Iterator<Item = &'a LabName> {

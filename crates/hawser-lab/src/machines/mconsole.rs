@@ -3,7 +3,7 @@
 use std::io;
 use std::os::unix::net::UnixDatagram;
 
-use super::plan::UMID;
+use super::uml::UMID;
 
 const MAGIC: u32 = 0xcafe_babe;
 const VERSION: u32 = 2;

@@ -1,4 +1,4 @@
-//! Nodes with a kernel of their own: Debian with systemd under user-mode Linux, on the switches of the lab.
+//! Nodes with a kernel of their own: Debian with systemd under user-mode Linux or in QEMU, on the switches of the lab.
 //!
 //! Such a node has what every node of a lab has: a first process with namespaces of its own, and in its network namespace
 //! one end of each cable, under the link's name. They are the *case* of the machine. In it runs the kernel, whose network
@@ -8,6 +8,7 @@
 //! Whoever works in a machine comes in by ssh, over a cable that only the case and the machine have.
 
 mod boot;
+mod card;
 mod case;
 pub(crate) mod disk_trouble;
 mod disks;
@@ -19,19 +20,22 @@ mod make;
 mod mconsole;
 mod plan;
 mod processor;
+mod qemu;
+mod qmp;
 mod recipe;
 mod registers;
 mod release;
 mod room;
 mod sources;
+mod uml;
 mod zfs;
 
 pub(crate) use boot::{has_booted, wait_until_up};
+pub use card::Card;
 pub(crate) use case::{prepare, run};
 pub(crate) use folder::keys;
 pub(crate) use plan::{case_cards, case_filters};
 pub use release::Release;
-pub(crate) use room::check as check_room;
 
 use std::time::Duration;
 
@@ -40,9 +44,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::LabError;
+use crate::paths::LabDir;
+use crate::spec::LabSpec;
 
-/// What the nodes of a lab are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// What a node of a lab is.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// Namespaces of this machine's kernel.
@@ -50,6 +58,8 @@ pub enum Kind {
     Namespace,
     /// Debian under user-mode Linux: a kernel of its own.
     Uml,
+    /// Debian in a computer that QEMU emulates: its own kernel on processors and network cards as they are built.
+    Qemu,
 }
 
 impl Kind {
@@ -58,12 +68,18 @@ impl Kind {
         match self {
             Self::Namespace => 1,
             Self::Uml => SLOWNESS,
+            Self::Qemu => SLOWNESS_EMULATED,
         }
+    }
+
+    /// Whether it has a kernel of its own.
+    pub fn is_machine(self) -> bool {
+        self != Self::Namespace
     }
 
     /// Whether it is that of a lab without machines.
     pub(crate) fn is_namespace(&self) -> bool {
-        *self == Self::Namespace
+        !self.is_machine()
     }
 }
 
@@ -71,23 +87,45 @@ impl Kind {
 /// of what agents do, a takeover takes five times as long, and more on a busy host.
 const SLOWNESS: u32 = 5;
 
+/// Each instruction of an emulated processor costs several of the host's.
+const SLOWNESS_EMULATED: u32 = 10;
+
 /// How long a machine may take to shut down in good order: systemd has to stop some twenty services, on a kernel that
 /// starts programs slowly.
 pub(crate) const SHUTS_DOWN: Duration = Duration::from_secs(120);
 
-/// Fails on a machine without the programs that machines of a lab need.
+/// What makes the images of machines.
+const MAKES_IMAGES: &[&str] = &["mmdebstrap", "mke2fs", "depmod", "unshare", "ssh-keygen"];
+const MAKES_IMAGES_SETUP: &str = "`packaging/setup machines`, or `apt install mmdebstrap debian-archive-keyring \
+                                  openssh-client e2fsprogs`";
+
+/// What runs machines of QEMU.
+const EMULATES: &[&str] = &[qemu::PROGRAM, qemu::IMAGES];
+const EMULATES_SETUP: &str = "`packaging/setup qemu`, or `apt install qemu-system-x86 qemu-utils`";
+
+/// Fails on a host without these programs.
 ///
 /// # Errors
 /// What is missing, and how it is installed.
-pub(crate) fn need_programs(programs: &[&str]) -> Result<(), LabError> {
+fn need(programs: &[&str], setup: &str) -> Result<(), LabError> {
     let programs = programs.iter().copied();
     let missing: Vec<&str> = programs.filter(|it| !is_installed(it)).collect();
     match missing.is_empty() {
         true => Ok(()),
         false => Err(LabError::Machines(format!(
-            "a lab of machines needs {}, which this host has not: `packaging/setup machines`, or `apt install \
-             mmdebstrap debian-archive-keyring openssh-client e2fsprogs`",
+            "a lab of machines needs {}, which this host has not: {setup}",
             missing.join(", ")
         ))),
     }
+}
+
+/// Fails on a host that cannot run the machines of a lab.
+///
+/// # Errors
+/// What is missing, of programs, memory or disk.
+pub(crate) fn check_host(spec: &LabSpec, dir: &LabDir) -> Result<(), LabError> {
+    if spec.kinds().contains(&Kind::Qemu) {
+        need(EMULATES, EMULATES_SETUP)?;
+    }
+    room::check(spec, dir.path())
 }

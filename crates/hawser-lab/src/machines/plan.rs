@@ -1,11 +1,12 @@
 //! What is said on command lines and in files to make a machine: pure, so that it is tested without one.
 
 use hawser_model::names::{HostName, LinkName};
+use hawser_model::units::Mtu;
 
-use crate::cluster::ShelfSpec;
+use super::card::Card;
 use crate::init::checksum;
 use crate::plan::{card_address, links_of, node_index};
-use crate::spec::{LabSpec, NodeSpec, Role};
+use crate::spec::{DEFAULT_MTU, LabSpec, NodeSpec, Role};
 
 /// The memory of a machine, in MiB.
 const MEMORY: u64 = 512;
@@ -23,13 +24,12 @@ const PREFIX: u8 = 30;
 
 /// The interface of that cable. Longer than a link's name may be, so none is called so.
 const CONSOLE: &str = "hawser-console";
-
-/// The kernel's name for itself in its folder of sockets.
-pub(super) const UMID: &str = "machine";
+/// Its number among the links, of which there are fewer ([`crate::spec::MOST_LINKS`]).
+const CONSOLE_NUMBER: usize = 0xff;
 
 /// The memory of this machine, in MiB.
 pub(super) fn memory(spec: &LabSpec, node: &NodeSpec) -> u64 {
-    let zfs = match spec.content().zfs {
+    let zfs = match spec.has_zfs() {
         false => 0,
         true => MEMORY_OF_ZFS,
     };
@@ -48,6 +48,48 @@ pub(super) fn is_head(spec: &LabSpec, node: &NodeSpec) -> bool {
 /// The tap of a link in the case. The cable's end has the link's name, 12 bytes at most.
 fn tap(link: &LinkName) -> String {
     format!("t-{link}")
+}
+
+/// A network card of a machine.
+pub(super) struct Plugged {
+    /// What it is called there.
+    pub name: String,
+    /// Its address.
+    pub address: String,
+    /// The tap that it sends to, in the case.
+    pub tap: String,
+    /// Its MTU, if it is not the usual one.
+    pub mtu: Option<Mtu>,
+    /// The model, where cards are emulated.
+    pub card: Card,
+}
+
+/// The cards of a machine: those on its links, then the one on the cable to its case.
+pub(super) fn cards(spec: &LabSpec, node: &NodeSpec) -> Vec<Plugged> {
+    let index = node_index(spec, &node.name);
+    let on_links = links_of(spec, node).map(|(number, link)| Plugged {
+        name: link.name.to_string(),
+        address: card_address(number, index),
+        tap: tap(&link.name),
+        mtu: (link.mtu != DEFAULT_MTU).then_some(link.mtu),
+        card: link.card,
+    });
+    let console = Plugged {
+        name: CONSOLE.to_owned(),
+        address: card_address(CONSOLE_NUMBER, index),
+        tap: CONSOLE.to_owned(),
+        mtu: None,
+        card: Card::Virtio,
+    };
+    on_links.chain([console]).collect()
+}
+
+/// What a machine knows its cards by: a line for each, its address and what it is called.
+pub(super) fn names_of_cards(spec: &LabSpec, node: &NodeSpec) -> String {
+    let lines = cards(spec, node).into_iter();
+    lines
+        .map(|it| format!("{} {}\n", it.address, it.name))
+        .collect()
 }
 
 /// `ip` commands that make the machine's network cards in its case, and bring the cables up.
@@ -81,76 +123,14 @@ pub(crate) fn case_filters(spec: &LabSpec, node: &NodeSpec) -> Vec<String> {
     lines
 }
 
-/// What the kernel of a machine is started with. Paths are relative to the folder of its memory, since the sockets in it have
-/// short names only (108 bytes, unix(7)).
-pub(super) fn kernel_arguments(
-    spec: &LabSpec,
-    node: &NodeSpec,
-    lab: &str,
-    image: &str,
-    machine_id: &str,
-) -> Vec<String> {
-    let mut words = vec![
-        format!("umid={UMID}"),
-        "uml_dir=.".to_owned(),
-        format!("mem={}M", memory(spec, node)),
-        // The machine sees nothing else of the host. Linux 6.12 refuses a relative path there ("bad file descriptor"), and the
-        // folder's absolute path may contain blanks.
-        "hostfs=/proc/self/cwd/../host".to_owned(),
-        format!("ubd0=../disk.cow,{image}"),
-        "root=/dev/ubda".to_owned(),
-        "ro".to_owned(),
-        "con=null".to_owned(),
-        "con0=null,fd:1".to_owned(),
-        format!("systemd.machine_id={machine_id}"),
-        format!("systemd.hostname={}", node.name),
-        // For who looks at the host's processes.
-        format!("hawser.lab={lab}"),
-    ];
-    words.extend(shelves(spec, node));
-    let mut nth = 0;
-    for (number, link) in links_of(spec, node) {
-        let address = card_address(number, node_index(spec, &node.name));
-        words.push(format!(
-            "vec{nth}:transport=tap,ifname={},depth=128,gro=1,mtu={},mac={address}",
-            tap(&link.name),
-            link.mtu
-        ));
-        nth += 1;
-    }
-    words.push(format!(
-        "vec{nth}:transport=tap,ifname={CONSOLE},depth=128,gro=1"
-    ));
-    words
-}
-
-/// The shelves, which several kernels write to (`c`), as the disks that they are: without `d` the kernel takes a file that
-/// begins as its own copies do for one, and opens what that names. Their serial numbers are their names.
-///
-/// A unit of a shelf machine is a disk of that alone.
-fn shelves(spec: &LabSpec, node: &NodeSpec) -> Vec<String> {
-    let shelves = spec.cluster.iter().flat_map(|cluster| &cluster.shelves);
-    let shelves = shelves.filter(|shelf| match &shelf.unit {
-        Some(unit) => unit.machine == node.name,
-        None => is_head(spec, node),
-    });
-    let word = |(nth, shelf): (usize, &ShelfSpec)| {
-        let name = &shelf.name;
-        format!("ubd{}dc=../../../shelves/{name},,{name}", nth + 1)
-    };
-    shelves.enumerate().map(word).collect()
-}
-
-/// The `ip` commands by which a machine gives its cards their names and addresses at every boot.
+/// The `ip` commands by which a machine gives its cards their addresses at every boot.
 pub(super) fn machine_network(spec: &LabSpec, node: &NodeSpec) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut nth = 0;
-    for (_, link) in links_of(spec, node) {
-        lines.push(format!("link set vec{nth} name {}", link.name));
-        nth += 1;
-    }
+    let mtus = cards(spec, node).into_iter().filter_map(|it| {
+        let mtu = it.mtu?;
+        Some(format!("link set {} mtu {mtu}", it.name))
+    });
+    let mut lines: Vec<String> = mtus.collect();
     lines.extend(crate::plan::addresses(spec, node));
-    lines.push(format!("link set vec{nth} name {CONSOLE}"));
     lines.push(format!("addr add {MACHINE}/{PREFIX} dev {CONSOLE}"));
     lines.push(format!("link set {CONSOLE} up"));
     lines
@@ -177,45 +157,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_machine_has_a_card_for_each_link_and_one_to_its_case() {
-        let spec = LabSpec::default();
+    fn a_machine_names_its_cards_by_their_addresses_and_sets_an_unusual_mtu() {
+        let mut spec = LabSpec::default();
+        spec.links[1].mtu = Mtu(9000);
         let head2 = spec.node("head2").unwrap();
-        let words = kernel_arguments(&spec, head2, "t", "/i/root.img", "0123");
-        let cards: Vec<&String> = words.iter().filter(|it| it.starts_with("vec")).collect();
         assert_eq!(
-            cards,
-            [
-                "vec0:transport=tap,ifname=t-ring0,depth=128,gro=1,mtu=1500,mac=02:68:77:00:02:00",
-                "vec1:transport=tap,ifname=t-ring1,depth=128,gro=1,mtu=1500,mac=02:68:77:01:02:00",
-                "vec2:transport=tap,ifname=hawser-console,depth=128,gro=1",
-            ]
+            names_of_cards(&spec, head2),
+            "02:68:77:00:02:00 ring0\n02:68:77:01:02:00 ring1\n02:68:77:ff:02:00 hawser-console\n"
         );
-        assert!(words.contains(&"ubd0=../disk.cow,/i/root.img".to_owned()));
         let lines = machine_network(&spec, head2);
-        assert_eq!(lines[1], "link set vec1 name ring1");
+        assert_eq!(lines[0], "link set ring1 mtu 9000");
         assert!(lines.contains(&"addr add 10.72.1.2/24 brd + dev ring1".to_owned()));
     }
 
     #[test]
-    fn heads_of_a_cluster_have_more_memory_and_the_shelves_and_the_client_has_not() {
-        let text = include_str!("../../../../examples/lab/machines.toml");
-        let file = hawser_model::cluster_file::parse_complete(text, "machines.toml").unwrap();
-        let spec = LabSpec::of_cluster(&file, text, crate::Kind::Uml).unwrap();
-        let words = |node: &str| {
-            let node = spec.node(node).unwrap();
-            let words = kernel_arguments(&spec, node, "t", "/i/root.img", "0123");
-            let wanted = words
-                .iter()
-                .filter(|it| it.starts_with("ubd") || it.starts_with("mem="));
-            wanted.cloned().collect::<Vec<_>>()
-        };
-        let shelves = [
-            "ubd1dc=../../../shelves/vmpool01,,vmpool01",
-            "ubd2dc=../../../shelves/vmpool02,,vmpool02",
-        ];
-        let disk = "ubd0=../disk.cow,/i/root.img";
-        assert_eq!(words("head2"), ["mem=768M", disk, shelves[0], shelves[1]]);
-        assert_eq!(words("client1"), ["mem=512M", disk]);
+    fn heads_have_more_memory_and_with_zfs_still_more() {
         let text = include_str!("../../../../examples/lab/machines-zfs.toml");
         let file = hawser_model::cluster_file::parse_complete(text, "machines-zfs.toml").unwrap();
         let spec = LabSpec::of_cluster(&file, text, crate::Kind::Uml).unwrap();

@@ -15,6 +15,11 @@ pub(super) const BOOT: &str = include_str!("image/boot");
 
 /// Run after that one where machines have ZFS.
 pub(super) const SETUP_ZFS: &str = include_str!("image/setup-zfs");
+/// Run after that one where QEMU is to boot the image.
+pub(super) const SETUP_QEMU: &str = include_str!("image/setup-qemu");
+/// The kernel for that, of the release itself, with the drivers of real cards.
+const LINUX: &str = "linux-image-amd64";
+
 /// ZFS's programs, of the modules' version.
 const ZFS: &str = "zfsutils-linux";
 
@@ -35,16 +40,10 @@ pub(super) struct Recipe {
 }
 
 impl Recipe {
-    /// For a kernel whose modules are called so, and these beside: all of them lie in the image.
-    pub fn of(release: Release, kernel: &str, zfs: Option<Modules>) -> Self {
+    /// For user-mode Linux of this version and these modules beside, which lie in the image with the kernel's own.
+    pub fn uml(release: Release, kernel: &str, zfs: Option<Modules>) -> Self {
         let suite = release.suite();
-        let mut packages: Vec<String> = PACKAGES
-            .lines()
-            .map(str::trim)
-            .filter(|line| !line.is_empty() && !line.starts_with('#'))
-            .chain(release.fence_agents().iter().copied())
-            .map(str::to_owned)
-            .collect();
+        let mut packages = packages(release);
         let agents = release.fence_agents().join(" ");
         let parts = [suite, PACKAGES, &agents, SETUP, BOOT, kernel];
         let name = match &zfs {
@@ -64,10 +63,38 @@ impl Recipe {
         }
     }
 
+    /// For QEMU, with the release's own kernel.
+    pub fn qemu(release: Release) -> Self {
+        let agents = release.fence_agents().join(" ");
+        let parts = [PACKAGES, &agents, SETUP, BOOT, SETUP_QEMU, LINUX];
+        let mut packages = packages(release);
+        packages.push(LINUX.to_owned());
+        Self {
+            name: format!("{}{}", Self::for_qemu(release), checksum(parts)),
+            release,
+            packages,
+            zfs: None,
+        }
+    }
+
+    /// What the names of a release's images for QEMU begin with.
+    pub fn for_qemu(release: Release) -> String {
+        format!("{}-qemu-", release.suite())
+    }
+
     /// What the names of a release's images with ZFS begin with.
     pub fn with_zfs(release: Release) -> String {
         format!("{}-{}", release.suite(), zfs::PREFIX)
     }
+}
+
+/// What all machines of a release have.
+fn packages(release: Release) -> Vec<String> {
+    let all = PACKAGES.lines().map(str::trim);
+    all.filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .chain(release.fence_agents().iter().copied())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The checksum of these texts, as it stands in a name.
@@ -92,7 +119,7 @@ mod tests {
 
     #[test]
     fn another_kernel_or_release_is_another_image_and_the_same_is_the_same() {
-        let of = |release, kernel| Recipe::of(release, kernel, None);
+        let of = |release, kernel| Recipe::uml(release, kernel, None);
         let one = of(Release::Bookworm, "6.12.113");
         assert_eq!(one, of(Release::Bookworm, "6.12.113"));
         assert_ne!(one.name, of(Release::Bookworm, "6.12.114").name);
@@ -104,13 +131,23 @@ mod tests {
     }
 
     #[test]
+    fn an_image_for_qemu_has_the_kernel_of_its_release_and_is_another() {
+        for release in Release::ALL {
+            let qemu = Recipe::qemu(release);
+            let begin = format!("{}-qemu-", release.suite());
+            assert!(qemu.name.starts_with(&begin), "{}", qemu.name);
+            assert_eq!(qemu.packages.last().unwrap(), "linux-image-amd64");
+        }
+    }
+
+    #[test]
     fn an_image_with_zfs_has_programs_of_the_version_of_its_modules_and_is_another() {
         for release in Release::ALL {
-            let plain = Recipe::of(release, "6.12.113", None);
+            let plain = Recipe::uml(release, "6.12.113", None);
             let of = |sources| {
                 let kernel = Kernel::made_up("6.12.113", sources);
                 let modules = Modules::of(release, &kernel);
-                Recipe::of(release, &kernel.version, Some(modules))
+                Recipe::uml(release, &kernel.version, Some(modules))
             };
             let zfs = of("6.12.113-1");
             let begin = format!("{}-zfs-", release.suite());

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use nix::sys::statvfs::statvfs;
 
-use super::plan;
+use super::{Kind, plan};
 use crate::error::LabError;
 use crate::spec::LabSpec;
 
@@ -15,6 +15,8 @@ const MIB: u64 = 1 << 20;
 const SPARE: u64 = 256;
 /// What a machine may write to its disk before a lab is taken down: logs, and the programs of a test.
 const DISK: u64 = 512;
+/// What QEMU takes beside the memory of its machine: above all what it has translated.
+const EMULATOR: u64 = 256;
 /// The packages of a kernel while it is taken out of them, and the kernel.
 pub(super) const KERNEL: u64 = 1024;
 /// The packages while an image is made of them, and the image.
@@ -26,11 +28,18 @@ pub(super) const MODULES: u64 = 4096;
 ///
 /// # Errors
 /// What is missing.
-pub(crate) fn check(spec: &LabSpec, folder: &Path) -> Result<(), LabError> {
+pub(super) fn check(spec: &LabSpec, folder: &Path) -> Result<(), LabError> {
     let path = "/proc/meminfo";
     let text = fs::read_to_string(path).map_err(|e| LabError::io("read", path, e))?;
     let machines = spec.nodes.len() as u64;
-    let memory: u64 = spec.nodes.iter().map(|node| plan::memory(spec, node)).sum();
+    let memory = spec.nodes.iter().map(|node| {
+        let emulator = match spec.kind_of(node) {
+            Kind::Qemu => EMULATOR,
+            _ => 0,
+        };
+        plan::memory(spec, node) + emulator
+    });
+    let memory: u64 = memory.sum();
     let fits = enough("memory", available(&text).unwrap_or(0), memory + SPARE);
     fits.map_err(|what| {
         LabError::Machines(format!("{machines} machines need more memory: {what}"))

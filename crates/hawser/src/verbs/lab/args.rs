@@ -57,7 +57,7 @@ pub(super) struct Layout {
     /// With --cluster: no `hawser watch` on the heads
     #[arg(long, requires = "cluster", conflicts_with = "bare")]
     pub no_watch: bool,
-    /// Nodes with a kernel of their own: Debian with systemd under user-mode Linux (docs/machines.md)
+    /// Nodes with a kernel of their own: Debian with systemd under user-mode Linux, or in QEMU (docs/machines.md)
     #[arg(long, value_name = "KIND", num_args = 0..=1, default_missing_value = "uml")]
     pub machines: Option<Machines>,
     /// With --machines: the release of Debian that they have [default: bookworm]
@@ -73,8 +73,10 @@ pub(super) struct Layout {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Machines {
-    /// Linux as a program: needs no virtualisation
+    /// Linux as a program, by which a machine is up in seconds
     Uml,
+    /// A whole computer emulated, with network cards as they are built; slower
+    Qemu,
 }
 
 /// A release of Debian, by its code name.
@@ -109,6 +111,9 @@ pub(super) enum Images {
         /// The one with ZFS, for a cluster file with pools of kind "zfs"; its modules are built once
         #[arg(long)]
         zfs: bool,
+        /// The one that QEMU boots, with the release's own kernel
+        #[arg(long, conflicts_with = "zfs")]
+        qemu: bool,
         /// The release of Debian
         #[arg(long, value_enum, default_value = "bookworm")]
         release: Release,

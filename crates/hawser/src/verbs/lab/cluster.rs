@@ -32,7 +32,7 @@ pub(super) fn spec(file: Option<&Path>, kind: Kind) -> miette::Result<LabSpec> {
         None => {
             let (path, text) = match kind {
                 Kind::Namespace => EXAMPLE,
-                Kind::Uml => OF_MACHINES,
+                _ => OF_MACHINES,
             };
             Source {
                 path: path.to_owned(),

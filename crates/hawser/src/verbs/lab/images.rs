@@ -1,7 +1,7 @@
 //! `hawser lab images`: what machines boot from.
 
 use hawser_lab::machines::image::{self, Content, Held, ImageStatus, Waiting};
-use hawser_lab::{Interrupt, LabError};
+use hawser_lab::{Interrupt, Kind, LabError};
 
 use super::args::Images;
 use crate::output::{complain, say};
@@ -14,9 +14,12 @@ pub(super) fn run(what: Images) -> Result<(), LabError> {
             let images = image::list()?;
             super::print(json, &images, || list(&images))
         }
-        Images::Build { zfs, release } => {
-            let release = release.into();
-            let of = Content { release, zfs };
+        Images::Build { zfs, qemu, release } => {
+            let of = Content {
+                kind: if qemu { Kind::Qemu } else { Kind::Uml },
+                release: release.into(),
+                zfs,
+            };
             let interrupt = Interrupt::hold()?;
             let waiting = Waiting {
                 told: &|what| complain!("{what}"),
@@ -51,8 +54,9 @@ fn list(images: &[ImageStatus]) -> String {
         let new = match image.of {
             Held::Debian => format!("what new machines{of} have"),
             Held::DebianWithZfs => format!("what new machines{of} with ZFS have"),
+            Held::DebianForQemu => format!("what new machines{of} in QEMU have"),
             Held::ZfsModules => "ZFS's modules for that".to_owned(),
-            Held::Kernel => "the kernel of new machines".to_owned(),
+            Held::Kernel => "the kernel of new machines, but for QEMU's".to_owned(),
         };
         let what = match (image.current, labs.is_empty()) {
             (true, true) => new,

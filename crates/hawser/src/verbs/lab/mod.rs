@@ -153,6 +153,7 @@ fn spec(layout: &Layout) -> Result<Option<LabSpec>, LabError> {
 fn kind(layout: &Layout) -> Kind {
     match layout.machines {
         Some(Machines::Uml) => Kind::Uml,
+        Some(Machines::Qemu) => Kind::Qemu,
         None => Kind::Namespace,
     }
 }

@@ -103,6 +103,7 @@ fn machine_lines(machine: &MachineStatus) -> String {
     let kind = match machine.kind {
         Kind::Namespace => "",
         Kind::Uml => "  user-mode Linux",
+        Kind::Qemu => "  QEMU",
     };
     let mut text = format!("  {:12} {power}{kind}{role}\n", machine.name);
     for port in &machine.ports {

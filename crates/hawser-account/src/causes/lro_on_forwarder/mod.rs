@@ -3,8 +3,8 @@
 //! (`dev_disable_lro`), but a driver may ignore it, or an operator switch it on again.
 //!
 //! Evidence: the interface's features, and that the host forwards (`ip_forward`) or that the interface
-//! is a bridge's port. Certain: it is read. A warning. Case: `lro-on-forwarder`; a veth has no LRO, so
-//! the lab cannot plant it: the facts are as a NIC with LRO reports them.
+//! is a bridge's port. Certain: it is read. A warning. Cases: `lro-on-forwarder`,
+//! `lro-on-forwarder-recorded` (vmxnet3 in QEMU; a veth has no LRO).
 
 use hawser_model::finding::{Confidence, Place, Severity};
 use serde::Serialize;

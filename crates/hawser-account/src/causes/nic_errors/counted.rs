@@ -10,6 +10,7 @@ use crate::cause::{Cause, CheckCause, Found, Words, as_number, at_interface, cou
 use crate::causes::support::{Counted, counting};
 use crate::compare::topic::About;
 use crate::losses::Losses;
+use crate::packets::damage;
 use crate::view::View;
 
 #[derive(Serialize)]
@@ -20,17 +21,17 @@ pub(crate) struct CountedErrors {
     counted: Counted,
 }
 
-/// Kinds of damage to what came, and of failure to send; each frame is counted once (`include/uapi/linux/if_link.h`).
-const RECEIVED: [&str; 3] = ["rx_crc_errors", "rx_frame_errors", "rx_length_errors"];
-/// The sum of its kinds.
-const SENT: [&str; 1] = ["tx_errors"];
+/// What could not be sent: the sum of its kinds.
+const SENT: &str = "tx_errors";
 
 impl CheckCause for CountedErrors {
     fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
         let mut found = Vec::new();
         for (place, name, window) in counting(view) {
-            for (outgoing, fields) in [(false, &RECEIVED[..]), (true, &SENT[..])] {
-                if let Some(counted) = Counted::of(window, errors(window, name, fields)) {
+            let host = place.host.as_ref().and_then(|host| view.host(host));
+            let received: Vec<&str> = damage(host, name).collect();
+            for (outgoing, fields) in [(false, received), (true, vec![SENT])] {
+                if let Some(counted) = Counted::of(window, errors(window, name, &fields)) {
                     found.push(Counted::found(place.clone(), Self { outgoing, counted }));
                 }
             }

@@ -5,7 +5,7 @@
 //! Evidence: packets in the layers sender-nic and receiver-nic that are not the ring's. An
 //! error. In a watch, which sends nothing: many of them in a minute, by the counter alone; a warning. Cases: `nic-errors`,
 //! `nic-errors-transmit`, `nic-errors-counted`,
-//! `nic-errors-counted-bond`.
+//! `nic-errors-counted-bond`; near misses: `nic-errors-short-counted`, `nic-errors-short-lost`.
 
 use hawser_model::account::Layer;
 use hawser_model::finding::Place;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use hawser_model::account::Layer;
 use hawser_model::counters::Counters;
+use hawser_model::host::HostFacts;
 use hawser_model::names::InterfaceName;
 
 use super::{Candidate, filter_rules};
@@ -55,7 +56,7 @@ fn front(facts: &PhaseFacts<'_>, add: &mut impl FnMut(Segment, Layer, String, u6
     );
     let (ring, full) = ring(counters, &devices, is_ring_counter);
     add(Segment::Middle, Layer::ReceiverNic, ring, full, true);
-    for field in ["rx_crc_errors", "rx_frame_errors", "rx_length_errors"] {
+    for field in damage(facts.host_facts(Side::Receiver), device) {
         add(
             Segment::Middle,
             Layer::ReceiverNic,
@@ -66,6 +67,23 @@ fn front(facts: &PhaseFacts<'_>, add: &mut impl FnMut(Segment, Layer, String, u6
     }
     let (name, dropped) = driver_counter(counters, &devices, |name| name.contains("xdp_drop"));
     add(Segment::Middle, Layer::XdpTc, name, dropped, true);
+}
+
+/// The kinds of damage that an interface counts, of its statistics; each frame is counted once (`include/uapi/linux/if_link.h`).
+///
+/// QEMU's e1000e counts each frame that it pads to 60 bytes as too short, and delivers it (`e1000e_receive_internal`,
+/// hw/net/e1000e_core.c).
+pub(crate) fn damage(
+    host: Option<&HostFacts>,
+    name: &InterfaceName,
+) -> impl Iterator<Item = &'static str> {
+    let driver = host.and_then(|it| it.interfaces.get(name)?.driver.as_deref());
+    let whose = host.and_then(|it| it.virtualization.as_deref());
+    let pads = driver == Some("e1000e") && matches!(whose, Some("qemu" | "kvm"));
+    let length = (!pads).then_some("rx_length_errors");
+    ["rx_crc_errors", "rx_frame_errors"]
+        .into_iter()
+        .chain(length)
 }
 
 /// Packets that found no room in the ring of the first of these devices or of one below it: interface statistics and the
@@ -100,7 +118,7 @@ pub(crate) fn ring(
 }
 
 /// Names under which drivers count a full ring: e1000e and ixgbe `rx_missed_errors`,
-/// `rx_no_buffer_count`; mlx5 `rx_out_of_buffer`; vmxnet3 `pkts rx out of buf`; bnx2x
+/// `rx_no_buffer_count`; mlx5 `rx_out_of_buffer`; vmxnet3 `pkts rx OOB`; bnx2x
 /// `rx_discards`; virtio-net and veth `rx_queue_N_drops`. Drivers' `rx_dropped` is not among
 /// them: it also holds frames of unknown protocols.
 pub(crate) fn is_ring_counter(name: &str) -> bool {
@@ -108,7 +126,7 @@ pub(crate) fn is_ring_counter(name: &str) -> bool {
         "rx_missed",
         "rx_no_buffer",
         "out_of_buf",
-        "out of buf",
+        "rx OOB",
         "no_buf_discard",
         "rx_discards",
         "rx_fifo_errors",

@@ -7,6 +7,8 @@
 mod boot;
 #[path = "machines/cluster.rs"]
 mod cluster;
+#[path = "machines/emulated.rs"]
+mod emulated;
 #[path = "machines/imported.rs"]
 mod imported;
 #[path = "machines/kept.rs"]

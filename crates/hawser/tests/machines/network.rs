@@ -10,26 +10,26 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::has_images;
-use crate::support::{Lab, json, run};
+use crate::support::{Lab, Ran, json, run};
 
 /// Two machines on three cables, and the links that a check is told to measure.
-struct Heads {
-    lab: Lab,
+pub(crate) struct Heads {
+    pub(crate) lab: Lab,
     folder: TempDir,
 }
 
 /// A link and its network: head1 has address 1 in it, head2 has 2.
-type Link = (&'static str, &'static str);
+pub(crate) type Link = (&'static str, &'static str);
 
-const RING0: Link = ("ring0", "10.72.0");
-const RING1: Link = ("ring1", "10.72.1");
+pub(crate) const RING0: Link = ("ring0", "10.72.0");
+pub(crate) const RING1: Link = ("ring1", "10.72.1");
 const BOND: Link = ("bond", "10.73.0");
 const OVERLAY: Link = ("overlay", "10.75.0");
 const VLAN: Link = ("vlan", "10.74.0");
 
 impl Heads {
-    fn up() -> Self {
-        let lab = Lab::up_with(&["--machines", "--nodes", "2", "--links", "3"]);
+    pub(crate) fn up(layout: &[&str]) -> Self {
+        let lab = Lab::up_with(layout);
         let folder = tempfile::tempdir().expect("a folder");
         let heads = Self { lab, folder };
         // A busy host takes the processor away from a whole kernel: what its reader gets late must not look like a fault.
@@ -83,9 +83,23 @@ impl Heads {
         run(&["compare", "-f", text(&path), "--lab", self.lab.name()]).stdout
     }
 
-    /// A check of these links alone.
+    /// A check of these links alone, with few packets.
     #[track_caller]
     fn check(&self, links: &[Link], options: &[&str]) -> Checked {
+        let few = ["--rate", "500", "--burst", "10"];
+        self.measure(links, &[&few[..], options].concat())
+    }
+
+    /// A check of these links alone.
+    #[track_caller]
+    pub(crate) fn measure(&self, links: &[Link], options: &[&str]) -> Checked {
+        let mut words = vec!["check", "--json"];
+        words.extend(options);
+        Checked(json(&self.run(links, &words), "check"))
+    }
+
+    /// Runs a verb on these links alone.
+    pub(crate) fn run(&self, links: &[Link], verb: &[&str]) -> Ran {
         let mut file = "[cluster]\nname = \"faults\"\n".to_owned();
         for (name, network) in links {
             write!(
@@ -108,17 +122,8 @@ impl Heads {
         }
         let path = self.folder.path().join("hawser.toml");
         std::fs::write(&path, file).expect("the cluster file");
-        let mut words = vec![
-            "check",
-            "-f",
-            text(&path),
-            "--lab",
-            self.lab.name(),
-            "--json",
-        ];
-        words.extend(["--rate", "500", "--burst", "10"]);
-        words.extend(options);
-        Checked(json(&run(&words), "check"))
+        let these = ["-f", text(&path), "--lab", self.lab.name()];
+        run(&[verb, &these].concat())
     }
 }
 
@@ -127,7 +132,7 @@ fn text(path: &Path) -> &str {
 }
 
 /// What a check said.
-struct Checked(Value);
+pub(crate) struct Checked(pub(crate) Value);
 
 impl Checked {
     fn codes(&self) -> Vec<&str> {
@@ -147,7 +152,7 @@ impl Checked {
 
     /// The findings are these, and every lost packet has a place.
     #[track_caller]
-    fn says(&self, codes: &[&str]) -> &Self {
+    pub(crate) fn says(&self, codes: &[&str]) -> &Self {
         self.finds(codes);
         let unattributed = self
             .0
@@ -159,7 +164,7 @@ impl Checked {
 
     /// The evidence of the first finding with this code.
     #[track_caller]
-    fn evidence(&self, code: &str) -> &Value {
+    pub(crate) fn evidence(&self, code: &str) -> &Value {
         let findings = self.0["findings"].as_array().expect("findings");
         let found = findings.iter().find(|it| it["code"] == code);
         &found.unwrap_or_else(|| panic!("no {code}: {:#}", self.0["findings"]))["evidence"]
@@ -172,7 +177,7 @@ fn each_fault_of_a_network_is_named_with_its_numbers() {
     if !has_images() {
         return;
     }
-    let heads = Heads::up();
+    let heads = Heads::up(&["--machines", "--nodes", "2", "--links", "3"]);
     faults::on_the_wire(&heads);
     faults::of_bonds(&heads);
     faults::of_lacp(&heads);

@@ -1,0 +1,206 @@
+//! Machines that QEMU emulates have what others have not: cards with rings, with large receive offload and with a carrier, two
+//! processors, the release's own kernel. What is planted in a card is named by the card's own counters, and a ring is cured.
+
+use std::io::Write;
+use std::path::Path;
+
+use hawser_lab::{Kind, Power};
+use serde_json::Value;
+
+use crate::network::{Heads, Link, RING0, RING1};
+use crate::support::{eventually, json};
+use crate::{SLOW, example, has_images};
+
+const RING2: Link = ("ring2", "10.72.2");
+
+/// Whether this host can emulate a machine; says so where it cannot.
+fn has_emulator() -> bool {
+    let has = Path::new("/usr/bin/qemu-img").exists();
+    if !has {
+        let line = "\nskipped: QEMU is not installed (packaging/setup qemu)";
+        writeln!(std::io::stderr(), "{line}").expect("standard error");
+    }
+    has
+}
+
+#[test]
+#[ignore = "builds images of Debian's packages, and boots machines"]
+fn a_card_that_is_emulated_loses_and_merges_as_its_own_counters_say() {
+    if !has_images() || !has_emulator() {
+        return;
+    }
+    let file = example("machines-qemu.toml");
+    let heads = Heads::up(&["--machines", "qemu", "--file", &file]);
+    each_is_what_the_file_says(&heads);
+    a_cut_cable_takes_the_carrier(&heads);
+    a_ring_that_is_too_small_is_named_by_the_frames_it_lost_and_cured(&heads);
+    a_card_merges_what_it_receives_and_may_not_on_a_host_that_forwards(&heads);
+    cards_are_told_by_their_driver_and_duplex(&heads);
+    a_kernel_that_ends_is_told_and_starts_again(&heads);
+}
+
+fn each_is_what_the_file_says(heads: &Heads) {
+    let lab = &heads.lab;
+    for machine in lab.status().machines {
+        let wanted = match machine.name.as_str() {
+            "client1" => Kind::Uml,
+            _ => Kind::Qemu,
+        };
+        assert_eq!((machine.kind, machine.power), (wanted, Power::On));
+    }
+    let kernel = lab.sh("head1", "uname -r");
+    assert!(kernel.trim().ends_with("-amd64"), "{kernel}");
+    assert_eq!(lab.sh("head1", "nproc; systemd-detect-virt"), "2\nqemu\n");
+    for (link, driver) in [
+        ("ring0", "vmxnet3"),
+        ("ring1", "e1000e"),
+        ("ring2", "e1000"),
+    ] {
+        let said = lab.sh("head2", &format!("ethtool -i {link} | head -1"));
+        assert_eq!(said, format!("driver: {driver}\n"));
+    }
+    assert!(lab.soon_reaches("client1", "10.72.0.1"));
+    // Each of these networks is whole; the kernel tells where it drops, so nothing is said of what cannot be seen.
+    heads.measure(&[RING0, RING1], &["--rate", "500"]).says(&[]);
+}
+
+fn a_cut_cable_takes_the_carrier(heads: &Heads) {
+    let carrier = |head: &str| heads.lab.sh(head, "cat /sys/class/net/ring1/carrier");
+    assert_eq!(carrier("head1"), "1\n");
+    heads.lab.ok(&["cut", "head1/ring1"]);
+    assert!(eventually(SLOW, || carrier("head1") == "0\n"));
+    assert_eq!(carrier("head2"), "1\n", "only what was cut has none");
+    heads.lab.ok(&["heal", "head1/ring1"]);
+    assert!(eventually(SLOW, || carrier("head1") == "1\n"));
+    assert!(heads.lab.soon_reaches("head1", "10.72.1.2"));
+}
+
+/// How often a card has counted something.
+fn counted(heads: &Heads, head: &str, what: &str) -> u64 {
+    let line = format!("ethtool -S ring0 | sed -n 's/^ *{what}: //p'");
+    let said = heads.lab.sh(head, &line);
+    said.lines().filter_map(|it| it.parse::<u64>().ok()).sum()
+}
+
+fn ring_of_head2(heads: &Heads) -> String {
+    let line = "ethtool -g ring0 | sed -n '/^Current/,$s/^RX:\\s*//p'";
+    heads.lab.sh("head2", line)
+}
+
+fn a_ring_that_is_too_small_is_named_by_the_frames_it_lost_and_cured(heads: &Heads) {
+    heads.lab.sh("head2", "ethtool -G ring0 rx 32");
+    let before = counted(heads, "head2", "pkts rx OOB");
+    let said = heads.measure(&[RING0], &["--burst", "200"]);
+    let lost = counted(heads, "head2", "pkts rx OOB") - before;
+    said.says(&["nic-ring-overflow"]);
+    let all = said.0.pointer("/packets/lost").and_then(Value::as_u64);
+    assert!(all > Some(0) && all <= Some(lost), "{all:?} of {lost}");
+    let evidence = said.evidence("nic-ring-overflow");
+    assert_eq!(evidence["reason"], "driver/ring0/pkts rx OOB");
+
+    let ran = heads.run(&[RING0], &["tune", "--yes", "--json", "--burst", "200"]);
+    let tuned = json(&ran, "tune");
+    let kept = tuned["changes"].as_array().expect("changes");
+    let files: Vec<_> = kept.iter().map(|it| &it["persisted_in"]).collect();
+    assert_eq!(files, ["/etc/udev/rules.d/90-hawser-ring0.rules"]);
+    assert_eq!(tuned.pointer("/after/packets/lost"), Some(&0.into()));
+    assert_eq!(ring_of_head2(heads), "4096\n");
+    // It is there after a boot, and the card's own again when it is undone.
+    heads.lab.ok(&["power", "off", "head2"]);
+    heads.lab.ok(&["power", "on", "head2"]);
+    assert_eq!(ring_of_head2(heads), "4096\n");
+    let undone = heads.run(&[RING0], &["undo", "--all"]);
+    assert_eq!(undone.code, Some(0), "{}", undone.stderr);
+    heads.lab.sh(
+        "head2",
+        "ethtool -G ring0 rx 1024; sysctl -qw net.core.rmem_default=8388608",
+    );
+}
+
+fn a_card_merges_what_it_receives_and_may_not_on_a_host_that_forwards(heads: &Heads) {
+    let stream = || {
+        let before = counted(heads, "head2", "LRO pkts rx");
+        heads.measure(&[RING0], &["--stream", "1s"]);
+        counted(heads, "head2", "LRO pkts rx") - before
+    };
+    let lro = |state: &str| {
+        heads
+            .lab
+            .sh("head2", &format!("ethtool -K ring0 lro {state}"))
+    };
+    lro("on");
+    let merged = stream();
+    lro("off");
+    assert!(merged > 0, "the card merged nothing");
+    assert_eq!(stream(), 0, "it merges although it is told not to");
+
+    // The kernel switches it off where a host begins to forward; who switches it on again is told.
+    heads.lab.sh(
+        "head2",
+        "sysctl -qw net.ipv4.ip_forward=1; ethtool -K ring0 lro on",
+    );
+    heads
+        .measure(&[RING0], &["--rate", "500"])
+        .says(&["lro-on-forwarder"]);
+    heads.lab.sh("head2", "sysctl -qw net.ipv4.ip_forward=0");
+}
+
+fn cards_are_told_by_their_driver_and_duplex(heads: &Heads) {
+    let said = heads.measure(&[RING2], &["--rate", "500"]);
+    said.says(&["emulated-network-card", "emulated-network-card"]);
+    assert_eq!(said.evidence("emulated-network-card")["driver"], "e1000");
+
+    // Frames that the card counts as short are delivered: they are not the ones that were lost.
+    heads
+        .lab
+        .sh("head1", "arping -c 5 -I ring1 10.72.1.2 >/dev/null");
+    let line = "ethtool -S ring1 | sed -n 's/^ *rx_short_length_errors: //p'";
+    let short: u64 = heads
+        .lab
+        .sh("head1", line)
+        .trim()
+        .parse()
+        .expect("a number");
+    assert!(short >= 5, "{short}");
+    heads.lab.ok(&["impair", "head2/ring1", "--loss", "10%"]);
+    let lossy = heads.measure(&[RING1], &["--rate", "500"]);
+    lossy.says(&["loss-between-hosts"]);
+    heads.lab.ok(&["clear", "--all"]);
+
+    heads.lab.sh(
+        "head2",
+        "ethtool -s ring1 autoneg off speed 100 duplex half; sleep 3",
+    );
+    let said = heads.measure(&[RING1], &["--rate", "500"]);
+    said.says(&["half-duplex", "speed-below-peer"]);
+    heads.lab.sh("head2", "ethtool -s ring1 autoneg on");
+}
+
+fn a_kernel_that_ends_is_told_and_starts_again(heads: &Heads) {
+    let lab = &heads.lab;
+    let boot = || {
+        lab.try_sh("head1", "cat /proc/sys/kernel/random/boot_id")
+            .stdout
+    };
+    let before = boot();
+    lab.try_sh("head1", "systemctl reboot");
+    let again = || !boot().is_empty() && boot() != before;
+    assert!(eventually(SLOW, again), "it did not come back");
+
+    lab.try_sh(
+        "head2",
+        "(sleep 1; echo c >/proc/sysrq-trigger) >/dev/null 2>&1 &",
+    );
+    let is = |power: Power| {
+        let machines = lab.status().machines;
+        machines
+            .iter()
+            .any(|it| it.name.as_str() == "head2" && it.power == power)
+    };
+    assert!(
+        eventually(SLOW, || is(Power::Dead)),
+        "its panic is not seen"
+    );
+    lab.ok(&["up"]);
+    assert!(is(Power::On));
+}

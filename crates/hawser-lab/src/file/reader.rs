@@ -147,7 +147,9 @@ impl<'s, 'd> Table<'s, 'd> {
             Some((_, meant)) => Ok(Some(meant)),
             None => {
                 let (span, field) = (found.span.clone(), &found.field);
-                Err(self.source.unknown(span, field, "no", found.value, known))
+                Err(self
+                    .source
+                    .unknown(span, field, &format!("no {key}"), found.value, known))
             }
         }
     }

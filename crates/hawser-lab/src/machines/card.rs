@@ -18,6 +18,9 @@ pub enum Card {
     Virtio,
 }
 
+/// The largest MTU that all of them take (`VMXNET3_MAX_MTU`, drivers/net/vmxnet3/vmxnet3_defs.h).
+pub(super) const MOST_MTU: u32 = 9000;
+
 impl Card {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Vmxnet3, Self::E1000e, Self::E1000, Self::Virtio];

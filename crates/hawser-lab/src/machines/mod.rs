@@ -122,10 +122,19 @@ fn need(programs: &[&str], setup: &str) -> Result<(), LabError> {
 /// Fails on a host that cannot run the machines of a lab.
 ///
 /// # Errors
-/// What is missing, of programs, memory or disk.
+/// What is missing, of programs, memory or disk; an MTU that no card takes.
 pub(crate) fn check_host(spec: &LabSpec, dir: &LabDir) -> Result<(), LabError> {
     if spec.kinds().contains(&Kind::Qemu) {
         need(EMULATES, EMULATES_SETUP)?;
+        let mut links = spec.links.iter();
+        if let Some(link) = links.find(|link| link.mtu.0 > card::MOST_MTU) {
+            return Err(LabError::Machines(format!(
+                "link {} has mtu {}, and cards in QEMU take at most {}",
+                link.name,
+                link.mtu,
+                card::MOST_MTU
+            )));
+        }
     }
     room::check(spec, dir.path())
 }

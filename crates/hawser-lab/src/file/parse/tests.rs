@@ -1,5 +1,6 @@
 //! Each mistake is found at its place, in words that name it and what is allowed.
 
+use crate::machines::{Card, Kind};
 use crate::spec::{LabSpec, Role};
 
 const GOOD: &str = r#"
@@ -49,6 +50,29 @@ fn a_lab_file_is_read_with_its_defaults() {
     assert_eq!(desk.role, Role::Client);
     // The third machine of the file is number three on every link.
     assert_eq!(desk.ports[0].ipv4, Some("192.168.141.3".parse().unwrap()));
+}
+
+#[test]
+fn a_lab_file_names_machines_and_their_cards_and_says_what_there_is() {
+    let text = format!("{GOOD}machine = \"uml\"\n[[link]]\nname = \"x\"\ncard = \"e1000e\"\n");
+    let mut lab = LabSpec::from_toml(&text, "lab.toml").unwrap();
+    lab.kind = Kind::Qemu;
+    let kinds = lab.nodes.iter().map(|node| lab.kind_of(node));
+    assert_eq!(
+        kinds.collect::<Vec<_>>(),
+        [Kind::Qemu, Kind::Qemu, Kind::Uml]
+    );
+    let cards = lab.links.iter().map(|link| link.card);
+    assert_eq!(
+        cards.collect::<Vec<_>>(),
+        [Card::Vmxnet3, Card::Vmxnet3, Card::E1000e]
+    );
+    let wrong = said(&text.replace("e1000e", "e100"));
+    for part in ["no card \"e100\"", "vmxnet3, e1000e, e1000", "lab.toml:30"] {
+        assert!(wrong.contains(part), "{wrong}");
+    }
+    let wrong = said(&text.replace("\"uml\"", "\"kvm\""));
+    assert!(wrong.contains("no machine \"kvm\""), "{wrong}");
 }
 
 fn said(text: &str) -> String {

@@ -101,7 +101,11 @@ impl ToolError {
             Self::Run { source, .. } => source.to_string(),
             Self::Failed { said, .. } => said.clone(),
             Self::Endless { .. } => format!("it printed more than {} MiB", MOST >> 20),
-            Self::Silent { limit, .. } => format!("no answer within {} s", limit.as_secs_f64()),
+            // What was left of a longer time is seldom a round one.
+            Self::Silent { limit, .. } => {
+                let tenths = (limit.as_secs_f64() * 10.0).round();
+                format!("no answer within {} s", tenths / 10.0)
+            }
             Self::Unready { status, .. } => format!("it did not start: {status}"),
         }
     }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Output;
 use std::time::Duration;
 
+use hawser_tool::Deadline;
 use serde::{Deserialize, Serialize};
 
 use super::{NodeError, engine, inventory, run};
@@ -22,9 +23,6 @@ pub enum DeviceWish {
 }
 
 const PROGRAM: &str = "corosync-qdevice";
-
-/// How long Corosync and its device may take to answer, in seconds: a Corosync that hangs never does.
-const LIMIT: Duration = Duration::from_secs(4);
 
 /// Where corosync-qdevice-net-certutil keeps keys and certificates.
 const DATABASE: &str = "/etc/corosync/qdevice/net/nssdb";
@@ -48,22 +46,24 @@ fn certificate() -> bool {
     Path::new(DATABASE).exists() && run::tool("certutil", &arguments, None).is_ok()
 }
 
-/// Why the device has no vote on this node; nothing when it votes.
-pub(super) fn silent() -> Result<Option<String>, NodeError> {
+/// Why the device has no vote on this node; nothing when it votes. Corosync and its device may take so many seconds: a Corosync
+/// that hangs never answers.
+pub(super) fn silent(limit: u32) -> Result<Option<String>, NodeError> {
+    let until = Deadline::after(Duration::from_secs(limit.into()));
     if !inventory::runs(PROGRAM) {
         return Ok(Some("corosync-qdevice does not run there".into()));
     }
     // It ends with an error also when it has answered, and there is no quorum.
-    let said = ask("corosync-quorumtool")?;
+    let said = ask("corosync-quorumtool", until)?;
     if votes(&String::from_utf8_lossy(&said.stdout)) {
         return Ok(None);
     }
-    let said = ask("corosync-qdevice-tool")?;
+    let said = ask("corosync-qdevice-tool", until)?;
     Ok(Some(words(&String::from_utf8_lossy(&said.stdout))))
 }
 
-fn ask(program: &str) -> Result<Output, NodeError> {
-    run::within(LIMIT, program, &["-s"], None).map_err(run::cannot(program, &["-s"]))
+fn ask(program: &str, until: Deadline) -> Result<Output, NodeError> {
+    run::within(until.left(), program, &["-s"], None).map_err(run::cannot(program, &["-s"]))
 }
 
 /// Whether the device votes, in the words of `corosync-quorumtool -s`: the column `Qdevice` of the local node's

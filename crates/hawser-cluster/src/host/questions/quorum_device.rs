@@ -6,6 +6,7 @@ use hawser_host::{Answers, Ask, Declined, Stop};
 use serde::{Deserialize, Serialize};
 
 use super::{Machine, SERVICES, USUAL};
+use crate::host::view::Limits;
 use crate::host::{DeviceWish, device, engine};
 
 /// Starts or stops corosync-qdevice.
@@ -39,6 +40,6 @@ impl Ask for AskDeviceVote {
 
 impl Answers<Machine> for AskDeviceVote {
     fn answer(self, _: &mut Machine, _: &Stop) -> Result<Option<String>, Declined> {
-        Ok(device::silent()?)
+        Ok(device::silent(Limits::PATIENT.head)?)
     }
 }

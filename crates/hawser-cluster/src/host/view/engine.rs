@@ -97,7 +97,7 @@ impl Asked {
                 .collect(),
             quorum_device: more
                 .filter(|more| more.quorum_device)
-                .map(|_| Begun::work(limit + 1, vote)),
+                .map(|_| Begun::work(limit + 1, move || vote(limit))),
         }
     }
 
@@ -224,8 +224,8 @@ fn list(limit: u32, node: &str) -> Told<BTreeSet<String>> {
     })
 }
 
-fn vote() -> Told<Option<String>> {
-    match device::silent() {
+fn vote(limit: u32) -> Told<Option<String>> {
+    match device::silent(limit) {
         Ok(why) => Told::Said(why),
         Err(e) => Told::Failed(e.to_string()),
     }

@@ -6,11 +6,12 @@ use std::fmt;
 use crate::error::LabError;
 use crate::lab::{load, need_root};
 use crate::lock::Lock;
-use crate::machines::{self, Kind};
+use crate::machines;
 use crate::name::LabName;
 use crate::paths::{LabDir, Root};
 use crate::power::{self, PowerLoss};
 use crate::process::ProcessId;
+use crate::spec::LabSpec;
 use crate::state::{NodeState, Port, State};
 use crate::wiring;
 
@@ -110,11 +111,11 @@ pub fn power_on(
     node: &str,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<bool, LabError> {
-    let Some((dir, kind, init)) = begin_to_start(name, node)? else {
+    let Some((dir, spec, init)) = begin_to_start(name, node)? else {
         return Ok(false);
     };
     // The lab is not held meanwhile: a machine that boots loses its power as any other.
-    machines::wait_until_up(&dir, kind, &[(node, init)], &|| match interrupted() {
+    machines::wait_until_up(&dir, &spec, &[(node, init)], &|| match interrupted() {
         true => Err(LabError::Boots(format!("{node} is"))),
         false => Ok(()),
     })?;
@@ -132,15 +133,15 @@ pub(crate) fn switch_on(name: &LabName, node: &str) -> Result<bool, LabError> {
 fn begin_to_start(
     name: &LabName,
     node: &str,
-) -> Result<Option<(LabDir, Kind, ProcessId)>, LabError> {
+) -> Result<Option<(LabDir, LabSpec, ProcessId)>, LabError> {
     let mut change = Change::begin(name)?;
     let there = change.state.nodes.get(node);
     if there.is_some_and(|n| n.powered && n.running().is_some()) {
         return Ok(None);
     }
     let init = power::start(&change.dir, &mut change.state, node)?;
-    let kind = change.state.spec.kind;
-    Ok(Some((change.dir.clone(), kind, init)))
+    let spec = change.state.spec.clone();
+    Ok(Some((change.dir.clone(), spec, init)))
 }
 
 /// Takes a node's power away. `false` when it was off already.

@@ -63,7 +63,7 @@ impl Lab {
         I: IntoIterator<Item = S>,
         S: AsRef<OsStr>,
     {
-        self.run(node, &[], Terminal::No, door::CONNECTS, argv)
+        self.run(node, &[], Terminal::No, self.connects(), argv)
     }
 
     /// As [`Self::command`], but killed as soon as the process that was started for it here
@@ -82,7 +82,7 @@ impl Lab {
         } else {
             Terminal::No
         };
-        self.run(node, &TIED, terminal, door::CONNECTS, argv)
+        self.run(node, &TIED, terminal, self.connects(), argv)
     }
 
     /// An agent in `node`; of a machine, if it lets itself be connected within so long.
@@ -97,11 +97,15 @@ impl Lab {
                 self.command(node, words)
             }
             // Its kernel is its own.
-            _ => {
-                let connects = connects.unwrap_or(door::CONNECTS);
+            Kind::Uml | Kind::Qemu => {
+                let connects = connects.unwrap_or_else(|| self.connects());
                 self.run(node, &[], Terminal::No, connects, [AGENT_BINARY, "agent"])
             }
         }
+    }
+
+    fn connects(&self) -> Duration {
+        door::connects(&self.state.spec)
     }
 
     fn run<I, S>(
@@ -117,7 +121,7 @@ impl Lab {
         S: AsRef<OsStr>,
     {
         let inside = self.enter(node)?.args(tied);
-        if self.state.spec.kind == Kind::Namespace || self.state.spec.node(node).is_none() {
+        if !self.state.spec.kind.is_machine() || self.state.spec.node(node).is_none() {
             return Ok(inside.args(argv));
         }
         let words = argv
@@ -232,7 +236,7 @@ impl Lab {
     /// # Errors
     /// No such machine, or it is off; what the command said when it failed.
     pub(crate) fn output_of(&self, machine: &str, argv: &[&str]) -> Result<String, LabError> {
-        let words = door::ssh(&self.dir, Terminal::No, door::CONNECTS, argv);
+        let words = door::ssh(&self.dir, Terminal::No, self.connects(), argv);
         let ran = tool::run(self.place(machine)?, &words);
         ran.map_err(|error| error.of_node(machine, &argv.join(" ")))
     }

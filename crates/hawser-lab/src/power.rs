@@ -41,7 +41,7 @@ pub(crate) fn start(dir: &LabDir, state: &mut State, name: &str) -> Result<Proce
         .and_then(|()| impair::reapply(state, dir, switches, &node, init))
         .and_then(|()| match state.spec.kind {
             Kind::Namespace => Ok(()),
-            _ => starting.begin(),
+            Kind::Uml | Kind::Qemu => starting.begin(),
         })
         .and_then(|()| starting.go());
     if let Err(e) = started {
@@ -104,7 +104,7 @@ pub(crate) const SLOWEST_OFF: Duration = STOPS_POOLS.saturating_add(NODE_OFF);
 fn soft_off(state: &State) -> Duration {
     let machine = match state.spec.kind {
         Kind::Namespace => Duration::ZERO,
-        _ => machines::SHUTS_DOWN,
+        Kind::Uml | Kind::Qemu => machines::SHUTS_DOWN * state.spec.slowness(),
     };
     let node = match state.spec.cluster {
         Some(_) => SLOWEST_OFF,

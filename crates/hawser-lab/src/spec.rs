@@ -140,6 +140,12 @@ impl LabSpec {
         self.nodes.iter().map(|node| self.kind_of(node)).collect()
     }
 
+    /// Whether a file says of its machines what they are, which nodes without kernels are not.
+    pub fn says_of_machines(&self) -> bool {
+        let a_node = self.nodes.iter().any(|node| node.machine.is_some());
+        a_node || self.links.iter().any(|link| !link.card.is_default())
+    }
+
     /// How many times longer than in namespaces what is done on its nodes may take.
     pub(crate) fn slowness(&self) -> u32 {
         let all = self.kinds().into_iter().map(Kind::slowness);

@@ -22,7 +22,7 @@ use crate::process::ProcessId;
 use crate::spec::{LabSpec, Role};
 
 /// The format this version writes and reads.
-const FORMAT: &str = "hawser-lab/2";
+const FORMAT: &str = "hawser-lab/3";
 
 /// A port of a switch: where a node's end of a link is plugged in.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

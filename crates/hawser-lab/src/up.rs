@@ -136,11 +136,15 @@ fn standing(
     for node in &dead {
         started.push((node.as_str(), power::start(dir, state, node)?));
     }
-    let kind = state.spec.kind;
-    machines::wait_until_up(dir, kind, &started, &|| match (request.interrupted)() {
-        true => Err(LabError::Boots(format!("{} are", dead.join(", ")))),
-        false => Ok(()),
-    })?;
+    machines::wait_until_up(
+        dir,
+        &state.spec,
+        &started,
+        &|| match (request.interrupted)() {
+            true => Err(LabError::Boots(format!("{} are", dead.join(", ")))),
+            false => Ok(()),
+        },
+    )?;
     Ok(Some(UpOutcome::Restarted(dead)))
 }
 
@@ -222,13 +226,11 @@ fn build(dir: &LabDir, spec: &LabSpec, request: &UpRequest<'_>) -> Result<(), La
             .iter()
             .map(|(node, case)| (node.name.as_str(), *case));
         let cases: Vec<_> = cases.collect();
-        machines::wait_until_up(dir, spec.kind, &cases, &stop)?;
-        if let Some(cluster) = &spec.cluster {
-            let members: Vec<&str> = state.members().map(|node| node.name.as_str()).collect();
-            let mut heads = cases;
-            heads.retain(|(node, _)| members.contains(node));
-            make_pools::make(dir, &cluster.pools, &heads, &stop)?;
-        }
+        machines::wait_until_up(dir, spec, &cases, &stop)?;
+        let members: Vec<&str> = state.members().map(|node| node.name.as_str()).collect();
+        let mut heads = cases;
+        heads.retain(|(node, _)| members.contains(node));
+        make_pools::make(dir, spec, &heads, &stop)?;
     }
     certify(dir, &state, &stop)?;
     // The nodes live without us from here on. Until the last line they belong to a lab that is
@@ -265,7 +267,9 @@ fn certify(
         let words = ["sh", "-c", step.script, "sh", &cluster.name];
         let words: Vec<String> = match state.spec.kind {
             Kind::Namespace => words.map(str::to_owned).into(),
-            _ => door::ssh(dir, Terminal::No, door::CONNECTS, words),
+            Kind::Uml | Kind::Qemu => {
+                door::ssh(dir, Terminal::No, door::connects(&state.spec), words)
+            }
         };
         let limit = STEP * state.spec.slowness();
         let done = tool::feed_within(place, &words, input, limit);

@@ -54,7 +54,7 @@ pub(crate) fn plug(
     for (node, init) in nodes {
         match spec.kind {
             Kind::Namespace => tool::batch(*init, "ip", &plan::addresses(spec, node))?,
-            _ => {
+            Kind::Uml | Kind::Qemu => {
                 tool::batch(*init, "ip", &machines::case_cards(spec, node))?;
                 tool::batch(*init, "tc", &machines::case_filters(spec, node))?;
             }

@@ -175,12 +175,23 @@ fn nothing_is_left_of_machines_whose_up_was_killed_or_interrupted() {
     if !has_images() {
         return;
     }
-    // The image is there from here on.
-    assert_eq!(run(&["lab", "images", "build"]).code, Some(0));
-    for signal in [Signal::SIGKILL, Signal::SIGINT] {
+    let mut kinds = vec![("uml", None)];
+    if emulated::has_emulator() {
+        kinds.push(("qemu", Some("--qemu")));
+    }
+    // The images are there from here on.
+    for (_, option) in &kinds {
+        let build = ["lab", "images", "build"].into_iter().chain(*option);
+        assert_eq!(run(&build.collect::<Vec<_>>()).code, Some(0));
+    }
+    let signals = [Signal::SIGKILL, Signal::SIGINT];
+    for (kind, signal) in kinds
+        .iter()
+        .flat_map(|(kind, _)| signals.map(|it| (*kind, it)))
+    {
         let lab = Lab::planned();
         let mut up = lab
-            .command(&["up", "--machines", "--nodes", "2"])
+            .command(&["up", "--machines", kind, "--nodes", "2"])
             .stderr(Stdio::null())
             .stdout(Stdio::null())
             .spawn()
@@ -195,11 +206,15 @@ fn nothing_is_left_of_machines_whose_up_was_killed_or_interrupted() {
         let none = || processes_of_machines(lab.name(), "") == 0;
         assert!(
             eventually(Duration::from_secs(30), none),
-            "{signal}: a kernel runs on"
+            "{kind}, {signal}: a kernel runs on"
         );
         // Who was killed leaves files, which the next command removes.
         lab.run(&["down"]);
-        assert_eq!(remains(lab.name()), Vec::<String>::new(), "{signal}");
+        assert_eq!(
+            remains(lab.name()),
+            Vec::<String>::new(),
+            "{kind}, {signal}"
+        );
     }
 }
 

@@ -18,7 +18,7 @@ use super::facts::{PhaseFacts, Side};
 mod receiver;
 mod sender;
 
-pub(crate) use receiver::{damage, is_ring_counter, ring};
+pub(crate) use receiver::{DAMAGE, damage, is_ring_counter, ring};
 
 /// A counter that may hold losses of the flow.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -17,7 +17,7 @@ mod phase;
 pub(crate) mod reasons;
 
 pub(crate) use blocks::{frames, frames_a_block};
-pub(crate) use counters::{damage, is_ring_counter, ring, rule_counters};
+pub(crate) use counters::{DAMAGE, damage, is_ring_counter, ring, rule_counters};
 pub(crate) use own_socket::{FILTER, POLICY, POLICY_COUNTERS, is_unnamed_refusal};
 
 use books::add_account;

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::time::Duration;
 
 use hawser_model::shell;
-use hawser_tool::end_unless;
+use hawser_tool::{Launch, end_unless};
 
 use super::pools::PoolSpec;
 use super::shelf::{DISKS, EXPORTS, VOLUME_NAME, VOLUME_SIZE};
@@ -12,6 +12,7 @@ use crate::error::LabError;
 use crate::machines::door;
 use crate::paths::LabDir;
 use crate::process::ProcessId;
+use crate::spec::LabSpec;
 use crate::tool;
 
 const LOOKS: Duration = Duration::from_millis(50);
@@ -22,14 +23,24 @@ const LOOKS: Duration = Duration::from_millis(50);
 /// What a command of a head says; what `stop` does.
 pub(crate) fn make(
     dir: &LabDir,
-    pools: &[PoolSpec],
+    spec: &LabSpec,
     heads: &[(&str, ProcessId)],
     stop: &dyn Fn() -> Result<(), LabError>,
 ) -> Result<(), LabError> {
-    let first = heads.iter().take(1);
-    first
-        .flat_map(|head| pools.iter().map(move |pool| (head, pool)))
-        .try_for_each(|((node, case), pool)| run(dir, node, *case, &made(pool), stop))
+    let (Some((node, case)), Some(cluster)) = (heads.first(), &spec.cluster) else {
+        return Ok(());
+    };
+    let mut pools = cluster.pools.iter().map(made);
+    pools.try_for_each(|commands| {
+        let script = format!("set -ex\n{commands}");
+        let ssh = door::ssh(
+            dir,
+            door::Terminal::No,
+            door::connects(spec),
+            ["sh", "-c", &script],
+        );
+        run(dir, node, tool::enter(*case).args(ssh), stop)
+    })
 }
 
 /// The commands, each of which must succeed.
@@ -80,27 +91,16 @@ fn made(pool: &PoolSpec) -> String {
     commands.join("\n")
 }
 
-/// Runs commands in a machine. ssh ends, and the machine with the lab, if the user wants to stop.
+/// Runs what has commands run in a machine. It ends, and the machine with the lab, if the user wants to stop.
 fn run(
     dir: &LabDir,
     node: &str,
-    case: ProcessId,
-    commands: &str,
+    ssh: Launch,
     stop: &dyn Fn() -> Result<(), LabError>,
 ) -> Result<(), LabError> {
     let path = dir.node(node).join("pools.log");
     let log = File::create(&path).map_err(|e| LabError::io("create", &path, e))?;
-    let script = format!("set -ex\n{commands}");
-    let mut child = tool::enter(case)
-        .args(door::ssh(
-            dir,
-            door::Terminal::No,
-            door::CONNECTS,
-            ["sh", "-c", &script],
-        ))
-        .log(log)
-        .apart()
-        .daemon()?;
+    let mut child = ssh.log(log).apart().daemon()?;
     let ended = end_unless(&mut child, LOOKS, || stop().err());
     match ended.map_err(|e| LabError::io("wait for", "ssh", e))? {
         Err(stopped) => Err(stopped),

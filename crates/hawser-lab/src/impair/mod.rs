@@ -151,21 +151,7 @@ pub fn impair(name: &LabName, order: &Order) -> Result<(), LabError> {
         }
         Order::Filter { node, share } => {
             let init = running(&change.state, node)?;
-            let kind = change
-                .state
-                .spec
-                .node(node)
-                .map(|it| change.state.spec.kind_of(it));
-            let own = match kind {
-                None | Some(Kind::Namespace) => None,
-                Some(Kind::Uml) => Some(
-                    "Debian's kernel for user-mode Linux has no nftables of IP (CONFIG_NF_TABLES_INET)",
-                ),
-                Some(Kind::Qemu) => {
-                    Some("its packet filter is its own: `hawser lab exec NODE -- nft`")
-                }
-            };
-            if let Some(why) = own {
+            if let Some(why) = no_filter(&change.state, node) {
                 return Err(LabError::Impairment(format!("{node} is a machine: {why}")));
             }
             let nodes = &mut change.state.impairments.nodes;
@@ -252,6 +238,21 @@ fn clear_node(change: &mut Change, node: &str) -> Result<(), LabError> {
     }
     change.state.impairments.nodes.remove(node);
     change.save()
+}
+
+/// Why a node's packets are not filtered from outside: a machine's do not pass its case's own network.
+fn no_filter(state: &State, node: &str) -> Option<String> {
+    match state.spec.kind_of(state.spec.node(node)?) {
+        Kind::Namespace => None,
+        Kind::Uml => Some(
+            "Debian's kernel for user-mode Linux has no nftables of IP (CONFIG_NF_TABLES_INET)"
+                .to_owned(),
+        ),
+        Kind::Qemu => Some(format!(
+            "its packet filter is its own: `hawser lab exec --lab {} {node} -- nft …`",
+            state.name
+        )),
+    }
 }
 
 fn clear_switch(change: &mut Change, switch: &str) -> Result<(), LabError> {

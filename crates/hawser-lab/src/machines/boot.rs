@@ -5,13 +5,15 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Kind, folder};
+use super::folder;
 use crate::error::LabError;
 use crate::paths::LabDir;
 use crate::process::ProcessId;
+use crate::spec::LabSpec;
 
-/// A machine is up in 4 s on an idle host; more than this is a hang, however busy the host is.
-const PATIENCE: Duration = Duration::from_secs(300);
+/// A machine of user-mode Linux is up in 4 s on an idle host, one that is emulated in 40; more than this, so many times as they
+/// are slower than a namespace, is a hang, however busy the host is.
+const PATIENCE: Duration = Duration::from_secs(60);
 const LOOKS: Duration = Duration::from_millis(50);
 
 /// How much of a console is shown.
@@ -23,14 +25,15 @@ const LINES: usize = 6;
 /// One has ended, or does not come up; what `stop` says.
 pub(crate) fn wait_until_up(
     dir: &LabDir,
-    kind: Kind,
+    spec: &LabSpec,
     nodes: &[(&str, ProcessId)],
     stop: &dyn Fn() -> Result<(), LabError>,
 ) -> Result<(), LabError> {
-    if kind.is_namespace() {
+    if !spec.kind.is_machine() {
         return Ok(());
     }
-    let deadline = Instant::now() + PATIENCE;
+    let patience = PATIENCE * spec.slowness();
+    let deadline = Instant::now() + patience;
     let failed = |node: &str, what: String| LabError::Start {
         node: node.to_owned(),
         what: format!(
@@ -50,7 +53,7 @@ pub(crate) fn wait_until_up(
             if Instant::now() >= deadline {
                 return Err(failed(
                     node,
-                    format!("not up after {} s", PATIENCE.as_secs()),
+                    format!("not up after {} s", patience.as_secs()),
                 ));
             }
             thread::sleep(LOOKS);

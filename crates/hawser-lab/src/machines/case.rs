@@ -2,7 +2,7 @@
 //! for a reboot, and ends with it. When it ends, all processes of the machine have: they are in its PID namespace.
 
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
@@ -23,7 +23,7 @@ use crate::plan::node_index;
 use crate::spec::NodeSpec;
 use crate::state::State;
 
-/// How often it is looked which cables of an emulated machine have a carrier, in milliseconds.
+/// Time between two looks at the carriers of an emulated machine's cables, in milliseconds.
 const CABLES: u8 = 200;
 
 /// Mounts what the case has, and writes what the machine finds.
@@ -86,9 +86,6 @@ pub(crate) fn run(dir: &LabDir, state: &State, node: &NodeSpec) -> Result<(), La
     loop {
         let stdin = std::io::stdin();
         let (signalled, spoken) = wait(signals.as_fd(), held.then(|| stdin.as_fd()), looks)?;
-        if let Some(panel) = &mut panel {
-            panel.follow_cables();
-        }
         if spoken {
             match stdin.lock().read(&mut word) {
                 Ok(1) if word[0] == GO => (held, _) = (false, detach()?),
@@ -96,6 +93,9 @@ pub(crate) fn run(dir: &LabDir, state: &State, node: &NodeSpec) -> Result<(), La
             }
         }
         if !signalled {
+            if let Some(panel) = &mut panel {
+                panel.follow_cables();
+            }
             continue;
         }
         while let Ok(Some(signal)) = signals.read_signal() {
@@ -107,9 +107,15 @@ pub(crate) fn run(dir: &LabDir, state: &State, node: &NodeSpec) -> Result<(), La
                 Some(panel) => panel.power_button(),
                 None => mconsole::power_button(),
             };
-            if pressed.is_err() {
+            match pressed {
+                Ok(()) => {}
                 // It has not come so far that it could be asked.
-                return Ok(());
+                Err(e)
+                    if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) =>
+                {
+                    return Ok(());
+                }
+                Err(e) => eprintln!("{}: its power button does not answer: {e}", node.name),
             }
         }
         match ended(kernel) {
@@ -172,7 +178,7 @@ fn start(dir: &LabDir, state: &State, node: &NodeSpec) -> Result<Pid, LabError> 
         .map_err(|e| LabError::io("open", &console, e))?;
     let program = match kind {
         Kind::Qemu => qemu::program(dir, state, node, boots)?,
-        _ => uml::program(dir, state, node, boots)?,
+        Kind::Uml | Kind::Namespace => uml::program(dir, state, node, boots)?,
     };
     let child = program.log(log).daemon()?;
     Ok(Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX)))

@@ -6,6 +6,7 @@ use hawser_model::shell;
 
 use super::{folder, plan};
 use crate::paths::LabDir;
+use crate::spec::LabSpec;
 
 /// Whether a command in a machine has a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,8 +17,13 @@ pub(crate) enum Terminal {
     No,
 }
 
-/// How long a machine may take to let itself be connected.
-pub(crate) const CONNECTS: Duration = Duration::from_secs(10);
+/// How long a machine may take to let itself be connected, so many times as it is slower than a namespace.
+const CONNECTS: Duration = Duration::from_secs(2);
+
+/// How long a machine of this lab may take to let itself be connected.
+pub(crate) fn connects(spec: &LabSpec) -> Duration {
+    CONNECTS * spec.slowness()
+}
 
 /// What runs, in its case, a command in a machine that lets itself be connected in time.
 pub(crate) fn ssh<S: AsRef<str>>(

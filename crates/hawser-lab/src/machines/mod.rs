@@ -45,6 +45,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::LabError;
 use crate::paths::LabDir;
+use crate::plan::links_of;
 use crate::spec::LabSpec;
 
 /// What a node of a lab is.
@@ -90,16 +91,16 @@ const SLOWNESS: u32 = 5;
 /// Each instruction of an emulated processor costs several of the host's.
 const SLOWNESS_EMULATED: u32 = 10;
 
-/// How long a machine may take to shut down in good order: systemd has to stop some twenty services, on a kernel that
-/// starts programs slowly.
-pub(crate) const SHUTS_DOWN: Duration = Duration::from_secs(120);
+/// How long a machine may take to shut down in good order, so many times as it is slower than a namespace: systemd has to stop
+/// some twenty services, on a kernel that starts programs slowly.
+pub(crate) const SHUTS_DOWN: Duration = Duration::from_secs(24);
 
 /// What makes the images of machines.
 const MAKES_IMAGES: &[&str] = &["mmdebstrap", "mke2fs", "depmod", "unshare", "ssh-keygen"];
 const MAKES_IMAGES_SETUP: &str = "`packaging/setup machines`, or `apt install mmdebstrap debian-archive-keyring \
                                   openssh-client e2fsprogs`";
 
-/// What runs machines of QEMU.
+/// What runs machines in QEMU.
 const EMULATES: &[&str] = &[qemu::PROGRAM, qemu::IMAGES];
 const EMULATES_SETUP: &str = "`packaging/setup qemu`, or `apt install qemu-system-x86 qemu-utils`";
 
@@ -126,15 +127,51 @@ fn need(programs: &[&str], setup: &str) -> Result<(), LabError> {
 pub(crate) fn check_host(spec: &LabSpec, dir: &LabDir) -> Result<(), LabError> {
     if spec.kinds().contains(&Kind::Qemu) {
         need(EMULATES, EMULATES_SETUP)?;
-        let mut links = spec.links.iter();
+    }
+    take_mtus(spec)?;
+    room::check(spec, dir.path())
+}
+
+/// Fails if a link that a machine in QEMU is on has an MTU that cards there do not take.
+fn take_mtus(spec: &LabSpec) -> Result<(), LabError> {
+    let emulated = spec.nodes.iter();
+    let emulated = emulated.filter(|node| spec.kind_of(node) == Kind::Qemu);
+    for node in emulated {
+        let mut links = links_of(spec, node).map(|(_, link)| link);
         if let Some(link) = links.find(|link| link.mtu.0 > card::MOST_MTU) {
             return Err(LabError::Machines(format!(
-                "link {} has mtu {}, and cards in QEMU take at most {}",
+                "link {} has mtu {}, and the cards of {} in QEMU take at most {}",
                 link.name,
                 link.mtu,
+                node.name,
                 card::MOST_MTU
             )));
         }
     }
-    room::check(spec, dir.path())
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use hawser_model::units::Mtu;
+
+    use super::*;
+
+    #[test]
+    fn an_mtu_that_no_card_takes_is_refused_where_a_machine_in_qemu_is() {
+        let mut spec = LabSpec::default();
+        spec.links[1].mtu = Mtu(9001);
+        for (kind, fits) in [
+            (Kind::Namespace, true),
+            (Kind::Uml, true),
+            (Kind::Qemu, false),
+        ] {
+            spec.kind = kind;
+            assert_eq!(take_mtus(&spec).is_ok(), fits, "{kind:?}");
+        }
+        let said = take_mtus(&spec).unwrap_err().to_string();
+        assert!(said.contains("link ring1 has mtu 9001"), "{said}");
+        spec.links[1].mtu = Mtu(9000);
+        assert!(take_mtus(&spec).is_ok());
+    }
 }

@@ -57,20 +57,32 @@ fn make_disk(folder: &Path, image: &Path) -> Result<(), LabError> {
     fs::rename(&begun, &disk).map_err(|e| LabError::io("rename to", &disk, e))
 }
 
-/// What stands in front of a machine: its keys, and the plugs of its cards.
+/// What a person could do to the machine: press keys, plug cables.
 pub(super) struct Panel {
-    /// The cables, each with whether its card has a carrier.
-    plugs: Vec<(LinkName, bool)>,
+    /// In the order of its cards.
+    cables: Vec<Cable>,
     control: Option<Control>,
+    /// What QEMU did not take, as it was told last.
+    refused: Option<String>,
+}
+
+struct Cable {
+    link: LinkName,
+    /// Whether its card was told that it has a carrier.
+    told_up: bool,
 }
 
 impl Panel {
     /// That of a machine that starts: all its cards have a carrier.
     pub fn of(node: &NodeSpec) -> Self {
-        let plugs = node.ports.iter().map(|port| (port.link.clone(), true));
+        let cables = node.ports.iter().map(|port| Cable {
+            link: port.link.clone(),
+            told_up: true,
+        });
         Self {
-            plugs: plugs.collect(),
+            cables: cables.collect(),
             control: None,
+            refused: None,
         }
     }
 
@@ -79,17 +91,25 @@ impl Panel {
         self.with(Control::press_reset_keys)
     }
 
-    /// Gives each card the carrier that its cable has. What QEMU does not take now it is told the next time.
+    /// Gives each card the carrier that its cable has. What QEMU does not take it is told again the next time; why is said once.
     pub fn follow_cables(&mut self) {
-        for nth in 0..self.plugs.len() {
-            let (cable, told) = &self.plugs[nth];
-            let up = has_carrier(cable);
-            if up == *told {
+        for nth in 0..self.cables.len() {
+            let up = has_carrier(&self.cables[nth].link);
+            if up == self.cables[nth].told_up {
                 continue;
             }
-            if self.with(|it| it.set_carrier(&card_id(nth), up)).is_ok() {
-                self.plugs[nth].1 = up;
+            match self.with(|it| it.set_carrier(&card_id(nth), up)) {
+                Ok(()) => self.cables[nth].told_up = up,
+                Err(e) => return self.complain(&e),
             }
+        }
+    }
+
+    fn complain(&mut self, error: &io::Error) {
+        let said = error.to_string();
+        if self.refused.as_ref() != Some(&said) {
+            eprintln!("QEMU does not change a carrier: {said}");
+            self.refused = Some(said);
         }
     }
 
@@ -132,7 +152,8 @@ fn words(
         "-machine",
         "q35",
         "-accel",
-        "tcg,thread=multi",
+        // Translated code has a bound: without one it grows to a gigabyte.
+        "tcg,thread=multi,tb-size=128",
         // With these two user space crashes on an emulated processor.
         "-cpu",
         "max,-svm,-la57",

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// It answers at once, unless it is stopped.
-const ANSWERS: Duration = Duration::from_secs(10);
+/// It answers at once, unless it is stopped: processors are emulated by other threads.
+const ANSWERS: Duration = Duration::from_secs(2);
 
 /// A connection. QEMU has one at a time.
 pub(super) struct Control<S = UnixStream>(BufReader<S>);
@@ -18,6 +18,7 @@ impl Control {
     pub fn connect(path: impl AsRef<Path>) -> io::Result<Self> {
         let stream = UnixStream::connect(path)?;
         stream.set_read_timeout(Some(ANSWERS))?;
+        stream.set_write_timeout(Some(ANSWERS))?;
         let mut control = Self(BufReader::new(stream));
         let _greeting = control.line()?;
         control.order(&json!({"execute": "qmp_capabilities"}))?;

@@ -85,7 +85,7 @@ impl Heads {
 
     /// A check of these links alone, with few packets.
     #[track_caller]
-    fn check(&self, links: &[Link], options: &[&str]) -> Checked {
+    pub(crate) fn check(&self, links: &[Link], options: &[&str]) -> Checked {
         let few = ["--rate", "500", "--burst", "10"];
         self.measure(links, &[&few[..], options].concat())
     }

@@ -308,7 +308,9 @@ pub fn processes_of_machines(lab: &str, node: &str) -> usize {
         format!("systemd.hostname={node}"),
     );
     let theirs = processes(|words| {
-        words.iter().any(|it| *it == lab) && words.iter().any(|it| it.starts_with(&node))
+        // QEMU has what it tells the kernel in one argument.
+        let said = || words.iter().flat_map(|word| word.split(' '));
+        said().any(|it| it == lab) && said().any(|it| it.starts_with(&node))
     });
     theirs.len()
 }

@@ -29,7 +29,7 @@ impl CheckCause for CountedErrors {
         let mut found = Vec::new();
         for (place, name, window) in counting(view) {
             let host = place.host.as_ref().and_then(|host| view.host(host));
-            let received: Vec<&str> = damage(host, name).collect();
+            let received: Vec<&str> = damage(host, &[name]).collect();
             for (outgoing, fields) in [(false, received), (true, vec![SENT])] {
                 if let Some(counted) = Counted::of(window, errors(window, name, &fields)) {
                     found.push(Counted::found(place.clone(), Self { outgoing, counted }));

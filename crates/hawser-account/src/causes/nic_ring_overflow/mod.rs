@@ -20,6 +20,7 @@ use crate::cause::{
 use crate::causes::support::{Lost, by_host, confidence, main_reason, place_on};
 use crate::compare::topic::{About, CARD};
 use crate::losses::{Loss, Losses};
+use crate::packets::DAMAGE;
 use crate::view::View;
 
 pub(crate) mod counted;
@@ -42,10 +43,9 @@ pub(crate) struct NicRingOverflow {
 }
 
 pub(in crate::causes) fn is_ring(loss: &Loss) -> bool {
-    let errors = ["rx_crc_errors", "rx_frame_errors", "rx_length_errors"];
     loss.layer == Some(Layer::ReceiverNic)
         && !loss.reason.contains("dev_forward_skb")
-        && !errors.iter().any(|e| loss.reason.ends_with(e))
+        && !DAMAGE.iter().any(|e| loss.reason.ends_with(e))
         && (["driver/", "queue/", "link/"]
             .iter()
             .any(|from| loss.reason.starts_with(from))

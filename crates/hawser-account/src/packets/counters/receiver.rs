@@ -56,7 +56,7 @@ fn front(facts: &PhaseFacts<'_>, add: &mut impl FnMut(Segment, Layer, String, u6
     );
     let (ring, full) = ring(counters, &devices, is_ring_counter);
     add(Segment::Middle, Layer::ReceiverNic, ring, full, true);
-    for field in damage(facts.host_facts(Side::Receiver), device) {
+    for field in damage(facts.host_facts(Side::Receiver), &devices) {
         add(
             Segment::Middle,
             Layer::ReceiverNic,
@@ -69,21 +69,28 @@ fn front(facts: &PhaseFacts<'_>, add: &mut impl FnMut(Segment, Layer, String, u6
     add(Segment::Middle, Layer::XdpTc, name, dropped, true);
 }
 
-/// The kinds of damage that an interface counts, of its statistics; each frame is counted once (`include/uapi/linux/if_link.h`).
+/// The kinds of damage among an interface's statistics; each frame is counted once (`include/uapi/linux/if_link.h`).
+pub(crate) const DAMAGE: [&str; 3] = ["rx_crc_errors", "rx_frame_errors", LENGTH];
+const LENGTH: &str = "rx_length_errors";
+
+/// Those of them that mean lost frames on an interface, which is the first of these devices; the others are below it.
 ///
 /// QEMU's e1000e counts each frame that it pads to 60 bytes as too short, and delivers it (`e1000e_receive_internal`,
 /// hw/net/e1000e_core.c).
 pub(crate) fn damage(
     host: Option<&HostFacts>,
-    name: &InterfaceName,
+    devices: &[&InterfaceName],
 ) -> impl Iterator<Item = &'static str> {
-    let driver = host.and_then(|it| it.interfaces.get(name)?.driver.as_deref());
-    let whose = host.and_then(|it| it.virtualization.as_deref());
-    let pads = driver == Some("e1000e") && matches!(whose, Some("qemu" | "kvm"));
-    let length = (!pads).then_some("rx_length_errors");
-    ["rx_crc_errors", "rx_frame_errors"]
+    let is_emulated =
+        |host: &&HostFacts| matches!(host.virtualization.as_deref(), Some("qemu" | "kvm"));
+    let pads = host.filter(is_emulated).is_some_and(|host| {
+        let found = devices.iter().filter_map(|name| host.interfaces.get(*name));
+        let mut drivers = found.filter_map(|it| it.driver.as_deref());
+        drivers.any(|driver| driver == "e1000e")
+    });
+    DAMAGE
         .into_iter()
-        .chain(length)
+        .filter(move |field| !(pads && *field == LENGTH))
 }
 
 /// Packets that found no room in the ring of the first of these devices or of one below it: interface statistics and the

@@ -56,7 +56,7 @@ fn list(images: &[ImageStatus]) -> String {
             Held::DebianWithZfs => format!("what new machines{of} with ZFS have"),
             Held::DebianForQemu => format!("what new machines{of} in QEMU have"),
             Held::ZfsModules => "ZFS's modules for that".to_owned(),
-            Held::Kernel => "the kernel of new machines, but for QEMU's".to_owned(),
+            Held::Kernel => "the kernel of new machines of user-mode Linux".to_owned(),
         };
         let what = match (image.current, labs.is_empty()) {
             (true, true) => new,

@@ -145,6 +145,9 @@ fn spec(layout: &Layout) -> Result<Option<LabSpec>, LabError> {
     if let (Some(spec), Some(_)) = (&mut spec, layout.machines) {
         spec.kind = kind(layout);
         spec.release = release(layout);
+    } else if spec.as_ref().is_some_and(LabSpec::says_of_machines) {
+        let what = "the file says which machines nodes are, or which cards they have (`machine`, `card`): add --machines";
+        return Err(LabError::Machines(what.to_owned()));
     }
     Ok(spec)
 }

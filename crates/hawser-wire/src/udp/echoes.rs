@@ -16,8 +16,9 @@ use crate::sequence::{Arrival, Sequence};
 use crate::thread::{NotGranted, prepare};
 use crate::waiting::Stop;
 
-/// Echoes slower than this after the last one are given up.
-const SETTLE: Nanos = Nanos::from_millis(300);
+/// Echoes slower than this after the last one are given up. Nobody waits so long if all are back; a host whose processor is
+/// taken for half a second has lost none.
+const SETTLE: Nanos = Nanos::from_millis(1_000);
 
 /// Echoes are waited for no longer than this after sending ended.
 const LONGEST: Nanos = Nanos::from_millis(2_000);

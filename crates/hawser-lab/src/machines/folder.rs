@@ -75,8 +75,14 @@ pub(super) fn binaries(dir: &LabDir, node: &str) -> PathBuf {
 }
 
 /// A machine's own number, which it has at every boot.
-pub(super) fn machine_id(state: &State, node: &str) -> String {
+fn machine_id(state: &State, node: &str) -> String {
     format!("{:.24}{:08x}", state.token, checksum(node.as_bytes()))
+}
+
+/// What its kernel is told of who it is.
+pub(super) fn identity(state: &State, node: &NodeSpec) -> [String; 3] {
+    let id = machine_id(state, node.name.as_str());
+    plan::identity(state.name.as_str(), &node.name, &id)
 }
 
 /// Writes what makes a machine itself.

@@ -123,6 +123,15 @@ pub(crate) fn case_filters(spec: &LabSpec, node: &NodeSpec) -> Vec<String> {
     lines
 }
 
+/// What a kernel is told of who it is. The last word is for who looks at the host's processes.
+pub(super) fn identity(lab: &str, node: &HostName, machine_id: &str) -> [String; 3] {
+    [
+        format!("systemd.machine_id={machine_id}"),
+        format!("systemd.hostname={node}"),
+        format!("hawser.lab={lab}"),
+    ]
+}
+
 /// The `ip` commands by which a machine gives its cards their addresses at every boot.
 pub(super) fn machine_network(spec: &LabSpec, node: &NodeSpec) -> Vec<String> {
     let mtus = cards(spec, node).into_iter().filter_map(|it| {

@@ -36,10 +36,9 @@ pub(super) fn program(
     node: &NodeSpec,
     boots: &Boots,
 ) -> Result<Launch, LabError> {
-    let (lab, name) = (state.name.as_str(), node.name.as_str());
-    make_disk(&dir.node(name), &boots.image)?;
-    let id = folder::machine_id(state, name);
-    Ok(Launch::new(PROGRAM).args(words(&state.spec, node, lab, boots, &id)))
+    make_disk(&dir.node(node.name.as_str()), &boots.image)?;
+    let identity = folder::identity(state, node);
+    Ok(Launch::new(PROGRAM).args(words(&state.spec, node, boots, identity)))
 }
 
 /// Makes the machine's disk at its first start: whole, or not at all.
@@ -137,13 +136,7 @@ fn card_id(nth: usize) -> String {
 
 /// What QEMU is started with. Paths are relative to the folder of its memory: commas and colons in them would end an option, and
 /// a socket's is short.
-fn words(
-    spec: &LabSpec,
-    node: &NodeSpec,
-    lab: &str,
-    boots: &Boots,
-    machine_id: &str,
-) -> Vec<String> {
+fn words(spec: &LabSpec, node: &NodeSpec, boots: &Boots, identity: [String; 3]) -> Vec<String> {
     let mut words: Vec<String> = [
         "-nodefaults",
         "-no-user-config",
@@ -166,8 +159,6 @@ fn words(
         "stdio,id=console,signal=off",
         "-serial",
         "chardev:console",
-        "-drive",
-        "file=../disk.qcow2,format=qcow2,if=none,id=disk",
         "-device",
         "virtio-blk-pci,drive=disk",
         "-virtfs",
@@ -187,16 +178,17 @@ fn words(
         "no_timer_check",
         "tsc=reliable",
         "systemd.show_status=0",
-        &format!("systemd.machine_id={machine_id}"),
-        &format!("systemd.hostname={}", node.name),
-        // For who looks at the host's processes.
-        &format!("hawser.lab={lab}"),
-    ];
+    ]
+    .map(str::to_owned);
     for (option, value) in [
         ("-smp", PROCESSORS.to_string()),
         ("-m", format!("{}M", memory(spec, node))),
         ("-kernel", kernel(&boots.kernel)),
-        ("-append", arguments.join(" ")),
+        ("-append", [&arguments[..], &identity].concat().join(" ")),
+        (
+            "-drive",
+            format!("file=../{DISK},format=qcow2,if=none,id=disk"),
+        ),
         ("-qmp", format!("unix:{CONTROL},server=on,wait=off")),
     ] {
         words.extend([option.to_owned(), value]);
@@ -219,6 +211,7 @@ fn words(
 #[cfg(test)]
 mod tests {
     use super::super::card::Card;
+    use super::super::plan::identity;
     use super::*;
 
     #[test]
@@ -231,7 +224,7 @@ mod tests {
             image: "/i/root.img".into(),
             initrd: Some("/i/initrd".into()),
         };
-        let words = words(&spec, head2, "t", &boots, "0123");
+        let words = words(&spec, head2, &boots, identity("t", &head2.name, "0123"));
         let after = |option: &str| {
             let pairs = words.windows(2).filter(move |it| it[0] == option);
             pairs.map(|it| it[1].as_str()).collect::<Vec<_>>()

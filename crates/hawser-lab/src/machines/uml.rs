@@ -1,7 +1,5 @@
 //! A machine as user-mode Linux: its kernel is a program of the host.
 
-use std::path::PathBuf;
-
 use hawser_tool::Launch;
 use nix::sys::wait::WaitStatus;
 
@@ -35,21 +33,18 @@ pub(super) fn program(
     node: &NodeSpec,
     boots: &Boots,
 ) -> Result<Launch, LabError> {
-    let (lab, name) = (state.name.as_str(), node.name.as_str());
-    let (image, id) = (
-        boots.image.display().to_string(),
-        folder::machine_id(state, name),
-    );
-    let memory: PathBuf = folder::memory(dir, name);
+    let memory = folder::memory(dir, node.name.as_str());
+    let image = boots.image.display().to_string();
+    let identity = folder::identity(state, node);
     Ok(Launch::new(&boots.kernel)
         .called(AGAIN)
-        .args(words(&state.spec, node, lab, &image, &id))
+        .args(words(&state.spec, node, &image, identity))
         .envs([("LD_PRELOAD", registers::put(&memory)?), ("TMPDIR", memory)]))
 }
 
 /// What the kernel is started with. Paths are relative to the folder of its memory, since the sockets in it have
 /// short names only (108 bytes, unix(7)).
-fn words(spec: &LabSpec, node: &NodeSpec, lab: &str, image: &str, machine_id: &str) -> Vec<String> {
+fn words(spec: &LabSpec, node: &NodeSpec, image: &str, identity: [String; 3]) -> Vec<String> {
     let mut words = vec![
         format!("umid={UMID}"),
         "uml_dir=.".to_owned(),
@@ -62,11 +57,8 @@ fn words(spec: &LabSpec, node: &NodeSpec, lab: &str, image: &str, machine_id: &s
         "ro".to_owned(),
         "con=null".to_owned(),
         "con0=null,fd:1".to_owned(),
-        format!("systemd.machine_id={machine_id}"),
-        format!("systemd.hostname={}", node.name),
-        // For who looks at the host's processes.
-        format!("hawser.lab={lab}"),
     ];
+    words.extend(identity);
     words.extend(shelves(spec, node));
     for (nth, card) in cards(spec, node).iter().enumerate() {
         let mtu = card.mtu.map_or(String::new(), |it| format!(",mtu={it}"));
@@ -97,13 +89,19 @@ fn shelves(spec: &LabSpec, node: &NodeSpec) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::plan::identity;
     use super::*;
 
     #[test]
     fn a_machine_has_a_card_for_each_link_and_one_to_its_case() {
         let spec = LabSpec::default();
         let head2 = spec.node("head2").unwrap();
-        let words = words(&spec, head2, "t", "/i/root.img", "0123");
+        let words = words(
+            &spec,
+            head2,
+            "/i/root.img",
+            identity("t", &head2.name, "0123"),
+        );
         let cards: Vec<&String> = words.iter().filter(|it| it.starts_with("vec")).collect();
         assert_eq!(
             cards,
@@ -123,7 +121,12 @@ mod tests {
         let spec = LabSpec::of_cluster(&file, text, crate::Kind::Uml).unwrap();
         let words = |node: &str| {
             let node = spec.node(node).unwrap();
-            let words = super::words(&spec, node, "t", "/i/root.img", "0123");
+            let words = super::words(
+                &spec,
+                node,
+                "/i/root.img",
+                identity("t", &node.name, "0123"),
+            );
             let wanted = words
                 .iter()
                 .filter(|it| it.starts_with("ubd") || it.starts_with("mem="));

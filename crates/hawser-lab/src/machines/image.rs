@@ -85,12 +85,12 @@ fn lock() -> Result<Lock, LabError> {
 
 /// What machines of this kind boot from that are made now, built if it has to be. True if it was built.
 pub(crate) fn ensure(of: Content, waiting: &Waiting<'_>) -> Result<(Boots, bool), LabError> {
-    let needs_kernel = of.kind != Kind::Qemu;
-    let kernel = match needs_kernel {
-        true => Kernel::found()?,
-        false => None,
+    // QEMU boots the kernel in the image.
+    let known = match of.kind {
+        Kind::Qemu => Some(None),
+        Kind::Uml | Kind::Namespace => Kernel::found()?.map(Some),
     };
-    if kernel.is_some() || !needs_kernel {
+    if let Some(kernel) = known {
         let kernel = kernel.as_ref();
         let boots = boots(&recipe(of, kernel), kernel);
         if boots.image.exists() {
@@ -99,9 +99,9 @@ pub(crate) fn ensure(of: Content, waiting: &Waiting<'_>) -> Result<(Boots, bool)
     }
     super::need(super::MAKES_IMAGES, super::MAKES_IMAGES_SETUP)?;
     let _held = lock()?;
-    let kernel = match needs_kernel {
-        true => Some(Kernel::ensure(waiting)?),
-        false => None,
+    let kernel = match of.kind {
+        Kind::Qemu => None,
+        Kind::Uml | Kind::Namespace => Some(Kernel::ensure(waiting)?),
     };
     let kernel = kernel.as_ref();
     let recipe = recipe(of, kernel);

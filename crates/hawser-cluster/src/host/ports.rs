@@ -3,28 +3,21 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use nix::ifaddrs::getifaddrs;
+use nix::ifaddrs::InterfaceAddress;
 
 use super::ifspeed::Ifspeed;
+use crate::addresses;
 use crate::plan::PortFacts;
 
 /// Looks at this machine. Without an answer of the kernel nothing is known.
 pub(super) fn look() -> BTreeMap<IpAddr, PortFacts> {
-    let mut ports = BTreeMap::new();
-    for entry in getifaddrs().into_iter().flatten() {
-        let address = entry.address.as_ref().and_then(|address| {
-            let v4 = address.as_sockaddr_in().map(|a| IpAddr::V4(a.ip()));
-            v4.or_else(|| address.as_sockaddr_in6().map(|a| IpAddr::V6(a.ip())))
-        });
-        if let Some(address) = address {
-            let facts = PortFacts {
-                blind: Ifspeed::default().blind(&entry.interface_name),
-                interface: entry.interface_name,
-            };
-            ports.insert(address, facts);
-        }
-    }
-    ports
+    let all = addresses::own().into_iter();
+    let facts = |entry: InterfaceAddress| PortFacts {
+        blind: Ifspeed::default().blind(&entry.interface_name),
+        interface: entry.interface_name,
+    };
+    all.map(|(address, entry)| (address, facts(entry)))
+        .collect()
 }
 
 #[cfg(test)]

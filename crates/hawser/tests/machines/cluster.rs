@@ -438,14 +438,13 @@ fn a_mirror_over_two_shelves_bears_a_path_a_disk_and_a_shelf_that_are_gone_or_il
     );
 }
 
-/// A pool's zvols by iSCSI, and a directory by NFS.
 /// Waits until Pacemaker has nothing left to do, and has it forget what failed.
 fn whole_again(lab: &Lab) {
     lab.sh("head1", "crm_resource --wait; crm_resource --cleanup");
     whole(lab);
 }
 
-/// The exports of a pool that has zvols and a directory.
+/// The exports of a pool: its zvols by iSCSI, and a directory by NFS.
 fn both(pool: &str) -> String {
     format!(
         r#"[[target]]
@@ -494,16 +493,24 @@ fn directories_by_nfs_are_written_and_locked_on_whichever_pool_comes_or_goes() {
          truncate -s 8M /mnt/home/drill.img
          systemd-run --unit=holder sh -c 'exec 9<>/mnt/home/lock; flock 9; while echo held >&9; do sleep 1; done'",
     );
-    let refused = || lab.sh("client1", "flock -n /mnt/rival/lock true; echo $?") == "1\n";
-    assert!(eventually(SLOW, refused));
-    let still_held = |after: &str| {
-        assert!(refused(), "{after}: somebody else has the lock");
-        let holds = lab.sh(
-            "client1",
-            "systemctl is-active holder; dmesg | grep -ci 'lost' || :",
-        );
-        assert_eq!(holds, "active\n0\n", "{after}");
+    let refused = |file: &str| {
+        let ask = format!("flock -n /mnt/rival/{file} true; echo $?");
+        lab.sh("client1", &ask) == "1\n"
     };
+    assert!(eventually(SLOW, || refused("lock")));
+    let holds = |after: &str, unit: &str, file: &str| {
+        assert!(
+            refused(file),
+            "{after}: somebody else has the lock of {unit}"
+        );
+        let complaints = "dmesg | grep -ciE 'lost|failed to reclaim' || :";
+        let said = lab.sh(
+            "client1",
+            &format!("systemctl is-active {unit}; {complaints}"),
+        );
+        assert_eq!(said, "active\n0\n", "{after}: {unit}");
+    };
+    let still_held = |after: &str| holds(after, "holder", "lock");
     // An administrator's restart. A look at the exports meanwhile found no server, and rightly so.
     lab.sh("head1", "systemctl restart nfs-server");
     still_held("restart");
@@ -548,9 +555,19 @@ fn directories_by_nfs_are_written_and_locked_on_whichever_pool_comes_or_goes() {
     let other = lab.sh("client1", "cat /mnt/other/one && umount /mnt/other");
     assert_eq!(other, "one\n");
 
+    // A lock of NFS 3, too: its holder is told to reclaim it, and who asks for it waits for the whole grace period.
     let head = active_on(&whole(&lab), "vmpool01");
-    drilled("power-cut", json!([head]));
-    drilled("kill-nfsd", json!([]));
+    lab.sh(
+        "client1",
+        "mkdir -p /mnt/three && mount -t nfs -o vers=3 10.72.2.207:/vmpool01/home /mnt/three
+         systemd-run --unit=holder3 sh -c 'exec 9<>/mnt/three/lock3; flock 9; while echo held >&9; do sleep 1; done'",
+    );
+    let recorded = "grep -c ^nfs3 /vmpool01/exports-clients.toml || :";
+    assert!(eventually(SLOW, || lab.sh(&head, recorded) == "1\n"));
+    for (scenario, fenced) in [("power-cut", json!([head])), ("kill-nfsd", json!([]))] {
+        drilled(scenario, fenced);
+        holds(scenario, "holder3", "lock3");
+    }
     // After a power cut nothing of a pool is left where it is not.
     let active = active_on(&whole(&lab), "vmpool01");
     for head in ["head1", "head2"] {
@@ -560,7 +577,7 @@ fn directories_by_nfs_are_written_and_locked_on_whichever_pool_comes_or_goes() {
     }
     lab.sh(
         "client1",
-        "systemctl stop holder; umount /mnt/home /mnt/rival",
+        "systemctl stop holder holder3; umount /mnt/home /mnt/rival /mnt/three",
     );
 }
 

@@ -5,7 +5,6 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use hawser_tool::processes::Process;
-use nix::ifaddrs::getifaddrs;
 use nix::net::if_::InterfaceFlags;
 use nix::sys::statvfs::{Statvfs, statvfs};
 use serde::{Deserialize, Serialize};
@@ -13,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::bounded::Begun;
 use super::told::Told;
 use super::{HeadView, Limits, MoreQuestions};
+use crate::addresses;
 use crate::host::boot;
 use crate::host::ifspeed::Ifspeed;
 use crate::host::watch_unit;
@@ -142,24 +142,16 @@ impl Asked {
 }
 
 fn ports(wanted: &BTreeMap<String, String>) -> BTreeMap<String, Port> {
-    let there: Vec<(IpAddr, String, bool)> = getifaddrs().map_or(Vec::new(), |all| {
-        all.filter_map(|found| {
-            let address = found.address.as_ref()?;
-            let v4 = address.as_sockaddr_in().map(|a| IpAddr::V4(a.ip()));
-            let v6 = address.as_sockaddr_in6().map(|a| IpAddr::V6(a.ip()));
-            let carrier = InterfaceFlags::IFF_UP | InterfaceFlags::IFF_RUNNING;
-            let up = found.flags.contains(carrier);
-            Some((v4.or(v6)?, found.interface_name, up))
-        })
-        .collect()
-    });
+    let there = addresses::own();
+    let carrier = InterfaceFlags::IFF_UP | InterfaceFlags::IFF_RUNNING;
     let of = |text: &String| {
         let address: Option<IpAddr> = text.parse().ok();
-        let found = there.iter().find(|(a, ..)| Some(*a) == address);
+        let found = there.iter().find(|(it, _)| Some(*it) == address);
+        let found = found.map(|(_, interface)| interface);
         Port {
-            interface: found.map(|(_, name, _)| name.clone()),
-            carrier: found.is_some_and(|(.., up)| *up),
-            blind: found.and_then(|(_, name, _)| Ifspeed::default().blind(name)),
+            interface: found.map(|it| it.interface_name.clone()),
+            carrier: found.is_some_and(|it| it.flags.contains(carrier)),
+            blind: found.and_then(|it| Ifspeed::default().blind(&it.interface_name)),
         }
     };
     let all = wanted.iter();

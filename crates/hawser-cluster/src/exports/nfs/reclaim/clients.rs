@@ -11,9 +11,8 @@ use super::record::Bytes;
 /// Where NFS is served.
 const PORT: u16 = 2049;
 
-/// The names of those who are connected to one of these addresses, or hold something of these file systems.
-pub fn of_pool(portals: &[IpAddr], devices: &BTreeSet<String>) -> BTreeSet<Bytes> {
-    let connected = connected(portals);
+/// The names of those of NFS 4 who are connected to the pool, or hold something of these file systems.
+pub fn of_pool(connected: &BTreeSet<SocketAddr>, devices: &BTreeSet<String>) -> BTreeSet<Bytes> {
     let folders = fs::read_dir(Path::new(NFSD).join("clients"));
     let folders = folders.into_iter().flatten().flatten();
     let clients = folders.filter_map(|folder| {
@@ -68,7 +67,7 @@ fn unquoted(text: &str) -> Option<Bytes> {
 }
 
 /// Who is connected to NFS at one of these addresses.
-fn connected(portals: &[IpAddr]) -> BTreeSet<SocketAddr> {
+pub fn connected(portals: &[IpAddr]) -> BTreeSet<SocketAddr> {
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"];
     let texts = tables.map(|path| fs::read_to_string(path).unwrap_or_default());
     let all = texts.iter().flat_map(|text| text.lines().skip(1));

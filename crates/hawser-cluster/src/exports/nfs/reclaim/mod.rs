@@ -1,19 +1,23 @@
-//! Locks of NFS 4 over a takeover.
+//! Locks over a takeover.
 //!
-//! A client may reclaim what it held from a server that has started again, for a grace period, if that server knows it by
+//! A client of NFS 4 may reclaim what it held from a server that has started again, for a grace period, if that server knows it by
 //! a list on stable storage (RFC 8881, 8.4.2). The kernel has that list kept by `nfsdcld`, in a database of the head. So the
 //! names of the clients of a pool are written to the pool too ([`Record`]) as long as it is served, and a head that takes the
 //! pool over puts them into its own database and has its server start again ([`restart`]). The grace period ends when all of
 //! them have reclaimed, at the latest after [`restart::GRACE`].
 //!
 //! A client reclaims only from the server that it knew: all heads go by one [`scope`].
+//!
+//! A client of NFS 3 reclaims when it is told to ([`monitored`]).
 
 mod clients;
+mod monitored;
 mod record;
 mod restart;
 mod tracked;
 
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use hawser_files::{Expected, FileError, Folder};
@@ -22,6 +26,7 @@ use sha2::{Digest, Sha256};
 
 use super::kept::FILES;
 use super::server::{NFSD, NfsError, look, superblock, threads};
+use crate::addresses;
 use crate::corosync::Conf;
 use crate::exports::desired::Desired;
 use crate::exports::host::{Parameters, devices_below};
@@ -35,8 +40,6 @@ pub use restart::{finish, is_under_way, start};
 enum Lost {
     /// Nobody keeps the kernel's list.
     NoTracking,
-    /// A restart drops the locks of NFS 3, and its clients hear of that from no address that they know.
-    LocksOfVersion3,
     /// It serves others under another scope, who would lose theirs.
     OtherScope,
     /// It would not stop.
@@ -47,9 +50,6 @@ impl Lost {
     fn why(self) -> &'static str {
         match self {
             Self::NoTracking => "nfsdcld does not run (systemctl enable --now nfsdcld)",
-            Self::LocksOfVersion3 => {
-                "the server would have to start again, and clients of NFS 3 hold locks of what it exports beside"
-            }
             Self::OtherScope => {
                 "the server would have to start again under another scope, and clients of what it exports beside would lose \
                  theirs"
@@ -72,8 +72,6 @@ struct Server {
     tracks: bool,
     /// Clients know it as they know the other heads.
     scope: bool,
-    /// Clients of NFS 3 hold locks.
-    locks_of_3: bool,
 }
 
 impl Server {
@@ -84,11 +82,6 @@ impl Server {
         }
         let lost = match self {
             Self { tracks: false, .. } => Lost::NoTracking,
-            Self {
-                serves_others: true,
-                locks_of_3: true,
-                ..
-            } => Lost::LocksOfVersion3,
             Self {
                 serves_others: true,
                 scope: false,
@@ -130,9 +123,8 @@ pub fn admit(
         serves_others: table.keys().any(|(path, _)| !of_pool(path)),
         tracks: !processes::own("nfsdcld").is_empty() && Path::new(tracked::DATABASE).exists(),
         scope: restart::has(&scope),
-        locks_of_3: restart::locks_of_3(),
     };
-    let clients = record.clients.len();
+    let clients = record.clients.len() + record.nfs3.len();
     let restarts = match server.restarts(clients > 0) {
         Ok(true) if server.serves_others && restart::hangs() => Err(Lost::Hangs),
         other => other,
@@ -145,8 +137,16 @@ pub fn admit(
             return Ok(());
         }
     }
+    // A restart drops the locks of NFS 3, also of what is served beside.
+    let mut nfs3 = record.nfs3.clone();
+    if server.serves_others {
+        nfs3.extend(monitored::holders());
+    }
+    let own = addresses::own().into_iter().map(|(address, _)| address);
+    let servers = own.filter(|it| !it.is_loopback());
+    monitored::note(&nfs3, &servers.chain(parameters.portals.clone()).collect())?;
     // While it is stopped no grace period ends, which takes its list away.
-    let added = restart::again(&scope, || {
+    let (added, told) = restart::again(&scope, !nfs3.is_empty(), || {
         let database = Path::new(tracked::DATABASE);
         tracked::add(database, &record.clients, !server.serves_others)
     })?;
@@ -158,10 +158,13 @@ pub fn admit(
         }
         _ => format!("the NFS server is started again: clients that may reclaim locks: {clients}"),
     });
+    if let Err(why) = told {
+        said(&format!("{why}: {LOST}"));
+    }
     Ok(())
 }
 
-const LOST: &str = "clients of NFS 4 lose the locks that they hold";
+const LOST: &str = "clients lose the locks that they hold";
 
 /// Writes to the pool who its clients are now, unless that is written there already.
 ///
@@ -228,15 +231,20 @@ fn present(parameters: &Parameters, database: &Path) -> Result<Record, NfsError>
     let mounts = fs::read_to_string(mounts).map_err(FileError::io("read", mounts))?;
     let devices = devices_below(&mounts, &parameters.root).into_iter();
     let devices = devices.map(|(major, minor)| superblock(major, minor));
-    let here = clients::of_pool(&parameters.portals, &devices.collect());
+    let connected = clients::connected(&parameters.portals);
+    let here = clients::of_pool(&connected, &devices.collect());
     let grace = fs::read_to_string(Path::new(NFSD).join("v4_end_grace"));
     let grace = grace.is_ok_and(|ended| ended.trim() == "N");
-    let before = noted(&parameters.pool)?.filter(|_| grace);
+    let before = noted(&parameters.pool)?;
     let before = before.and_then(|text| Record::parse(&text).ok());
-    let may_come = |known: &Known| before.as_ref().is_some_and(|it| it.clients.contains(known));
+    let before = before.unwrap_or_default();
+    let may_come = |known: &Known| grace && before.clients.contains(known);
     let is_here = |known: &Known| here.contains(&known.name);
     let of_pool = listed.into_iter().filter(|it| is_here(it) || may_come(it));
-    Ok(Record::bounded(of_pool))
+    let connected = connected.iter().map(SocketAddr::ip).collect();
+    let (holders, may_come) = (monitored::holders(), restart::may_reclaim());
+    let nfs3 = monitored::of_pool(holders, &connected, &before.nfs3, may_come);
+    Ok(Record::bounded(nfs3, of_pool))
 }
 
 /// By what name clients know the servers of this host's cluster, whichever head they run on (RFC 8881, 2.10.4).
@@ -264,7 +272,6 @@ mod tests {
         serves_others: false,
         tracks: true,
         scope: true,
-        locks_of_3: false,
     };
 
     #[test]
@@ -300,22 +307,11 @@ mod tests {
             ..IDLE
         };
         lost(no_daemon, Lost::NoTracking);
-        let version_3 = Server {
-            locks_of_3: true,
-            ..beside
-        };
-        lost(version_3, Lost::LocksOfVersion3);
         let somebody = Server {
             scope: false,
             ..beside
         };
         lost(somebody, Lost::OtherScope);
-        // Locks of NFS 3 that are left over from a pool that is gone are in nobody's way.
-        let left_over = Server {
-            locks_of_3: true,
-            ..IDLE
-        };
-        assert_eq!(left_over.restarts(true), Ok(true));
     }
 
     #[test]

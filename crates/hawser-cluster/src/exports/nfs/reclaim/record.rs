@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +10,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
-    /// The clients.
+    /// Those of NFS 3 that hold locks.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub nfs3: BTreeSet<IpAddr>,
+    /// Those of NFS 4.
     #[serde(default, rename = "client", skip_serializing_if = "BTreeSet::is_empty")]
     pub clients: BTreeSet<Known>,
 }
@@ -26,9 +30,9 @@ impl Record {
         toml::from_str(text).map_err(|error| error.message().to_owned())
     }
 
-    /// The same with as many clients as a file that is read may have, those with the shortest names: a client chooses how long
-    /// its own is.
-    pub fn bounded(clients: impl Iterator<Item = Known>) -> Self {
+    /// As many clients as a file that is read may have, of NFS 4 those with the shortest names: a client chooses how long its
+    /// own is.
+    pub fn bounded(nfs3: BTreeSet<IpAddr>, clients: impl Iterator<Item = Known>) -> Self {
         let mut all: Vec<Known> = clients.collect();
         all.sort_by_key(|it| it.length());
         let mut room = LARGEST;
@@ -37,6 +41,7 @@ impl Record {
             room > 0
         });
         Self {
+            nfs3: nfs3.into_iter().take(MOST).collect(),
             clients: all.into_iter().collect(),
         }
     }
@@ -44,11 +49,11 @@ impl Record {
     /// What is written.
     pub fn to_text(&self) -> String {
         let text = toml::to_string(self).expect("bytes are written as digits");
-        format!("# Written by hawser: the clients of NFS 4 that may reclaim their locks.\n\n{text}")
+        format!("# Written by hawser: the clients of NFS that may reclaim their locks.\n\n{text}")
     }
 }
 
-/// A client, as `nfsdcld` has it.
+/// A client of NFS 4, as `nfsdcld` has it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Known {
@@ -69,6 +74,9 @@ impl Known {
 
 /// The largest file of root's that is read is 1 MiB.
 const LARGEST: usize = 1_000_000;
+
+/// So many clients of NFS 3: some 45 kB.
+const MOST: usize = 1000;
 
 /// Bytes that a client chose: written in hexadecimal digits, and nowhere else than in the kernel's list read as text.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -124,9 +132,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(all in btree_set((bytes(), proptest::option::of(bytes())), 0..5)) {
+        fn what_is_written_is_read(
+            nfs3 in btree_set(any::<IpAddr>(), 0..3),
+            all in btree_set((bytes(), proptest::option::of(bytes())), 0..5),
+        ) {
             let clients = all.into_iter().map(|(name, principal)| Known { name, principal });
-            let record = Record { clients: clients.collect() };
+            let record = Record { nfs3, clients: clients.collect() };
             prop_assert_eq!(Record::parse(&record.to_text()), Ok(record));
         }
 
@@ -148,7 +159,10 @@ mod tests {
             }
         };
         let long = (0..1000).map(|it| known(LONGEST, it));
-        let record = Record::bounded(long.chain((0..100).map(|it| known(20, it))));
+        let addresses = (0..2000_u128).map(|it| IpAddr::from((u128::MAX - it).to_be_bytes()));
+        let all = long.chain((0..100).map(|it| known(20, it)));
+        let record = Record::bounded(addresses.collect(), all);
+        assert_eq!(record.nfs3.len(), MOST);
         let short = record.clients.iter().filter(|it| it.name.0.len() == 20);
         assert_eq!(short.count(), 100);
         let text = record.to_text();

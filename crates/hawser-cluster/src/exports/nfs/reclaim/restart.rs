@@ -13,6 +13,7 @@ use nix::sched::{CloneFlags, unshare};
 use nix::unistd::sethostname;
 
 use super::super::server::{NFSD, NfsError, threads};
+use super::monitored;
 use crate::exports::host::LOOK_AGAIN;
 
 /// How long a client that says nothing keeps what it holds, in seconds. It says something each two thirds of that
@@ -26,11 +27,8 @@ pub const GRACE: u32 = 90;
 /// How long the server may take to stop, or to start: a quarter of what Pacemaker gives a start.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Who monitors clients of NFS 3 keeps a file for each that holds locks: on Debian, and on Fedora.
-const MONITORED: [&str; 2] = ["/var/lib/nfs/sm", "/var/lib/nfs/statd/sm"];
-
-/// How long new locks wait after a start, in seconds, for those of NFS 3 as well: `nlm_timeout` at least, five of which it is
-/// without this, 50 s (`get_lockd_grace_period` in fs/lockd/svc.c). 0: nobody has said so.
+/// How long new locks wait after a start, in seconds, for those of NFS 3: all of it, since nothing says that all of them have been
+/// reclaimed. In steps of `nlm_timeout`, 10 s, and five of them where this is 0 (`get_lockd_grace_period` in fs/lockd/svc.c).
 const LOCKS_GRACE: &str = "/proc/sys/fs/nfs/nlm_grace_period";
 
 /// What says of the server that runs how it was started.
@@ -42,10 +40,11 @@ const GAP: &str = "/run/hawser/nfs/restart";
 /// Has `systemctl restart nfs-server` start it as [`start`] does, until the next boot.
 const UNIT: &str = "/run/systemd/system/nfs-server.service.d/hawser.conf";
 
-/// Whether clients of NFS 3 hold locks.
-pub fn locks_of_3() -> bool {
-    let has = |path| fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some());
-    MONITORED.into_iter().any(has)
+/// Whether clients may still reclaim, by the time that has passed since its start.
+pub fn may_reclaim() -> bool {
+    let threads = processes::own("nfsd").into_iter();
+    let age = threads.filter_map(|thread| thread.age()).max();
+    age.is_some_and(|age| age < Duration::from_secs(GRACE.into()))
 }
 
 /// Whether the server that runs was started under this scope.
@@ -67,32 +66,40 @@ fn noted() -> Option<String> {
 }
 
 /// Stops and starts the server, with as many threads as it has; `between` is done while it is stopped. Its table of exports
-/// stays.
+/// stays. Clients of NFS 3 that are noted are told of it: what becomes of that is in what it returns.
 ///
 /// # Errors
 /// It does not stop or start. It is started as it was then, if that can be done.
-pub fn again<T>(scope: &str, between: impl FnOnce() -> T) -> Result<T, NfsError> {
+pub fn again<T>(
+    scope: &str,
+    nfs3: bool,
+    between: impl FnOnce() -> T,
+) -> Result<(T, Result<usize, NfsError>), NfsError> {
     let before = threads()?;
     let _gap = Gap::begin(before)?;
-    let stopped = rpc_nfsd(0).and_then(|()| times());
+    let stopped = rpc_nfsd(0).and_then(|()| times(nfs3));
     let between = between();
     let started = stopped.and_then(|()| start_under(scope, before));
     if started.is_err() && threads().unwrap_or(0) == 0 {
         rpc_nfsd(before)?;
     }
-    started.map(|()| between)
+    let told = monitored::tell();
+    started.map(|()| (between, told))
 }
 
 /// The kernel takes its times only while nothing is served.
-fn times() -> Result<(), NfsError> {
+fn times(nfs3: bool) -> Result<(), NfsError> {
     for (name, seconds) in [("nfsv4leasetime", LEASE), ("nfsv4gracetime", GRACE)] {
         let path = Path::new(NFSD).join(name);
         fs::write(&path, format!("{seconds}\n")).map_err(FileError::io("write", &path))?;
     }
-    let unsaid = fs::read_to_string(LOCKS_GRACE).is_ok_and(|it| it.trim() == "0");
-    if unsaid {
+    // Nobody else has said so.
+    let ours = ["0".to_owned(), LEASE.to_string(), GRACE.to_string()];
+    let now = fs::read_to_string(LOCKS_GRACE).unwrap_or_default();
+    if ours.iter().any(|it| it == now.trim()) {
         let path = Path::new(LOCKS_GRACE);
-        fs::write(path, format!("{LEASE}\n")).map_err(FileError::io("write", path))?;
+        let seconds = if nfs3 { GRACE } else { LEASE };
+        fs::write(path, format!("{seconds}\n")).map_err(FileError::io("write", path))?;
     }
     Ok(())
 }
@@ -168,7 +175,7 @@ pub fn is_under_way() -> bool {
 /// Starts a server that somebody stopped to start it again, and was killed.
 ///
 /// # Errors
-/// It does not start.
+/// It does not start, or clients of NFS 3 cannot be told.
 pub fn finish() -> Result<(), NfsError> {
     let Some((false, before)) = Gap::noted() else {
         return Ok(());
@@ -177,7 +184,7 @@ pub fn finish() -> Result<(), NfsError> {
         start(before)?;
     }
     drop(Gap);
-    Ok(())
+    monitored::tell().map(drop)
 }
 
 /// Starts a server that has no threads, as it was started before.

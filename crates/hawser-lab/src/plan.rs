@@ -80,11 +80,12 @@ pub(crate) fn plug(spec: &LabSpec, node: &NodeSpec, init: i32) -> Vec<String> {
     lines
 }
 
-/// Commands that give a node's interfaces their addresses, in the node's namespace.
+/// Commands that give a node's interfaces their addresses, in the node's namespace. Over a null-modem cable PPP does.
 pub(crate) fn addresses(spec: &LabSpec, node: &NodeSpec) -> Vec<String> {
     let mut lines = vec!["link set lo up".to_owned()];
     for port in &node.ports {
-        let Some((_, link)) = numbered_link(spec, &port.link) else {
+        let link = numbered_link(spec, &port.link);
+        let Some((_, link)) = link.filter(|(_, link)| !link.serial) else {
             continue;
         };
         let name = &port.link;

@@ -71,6 +71,9 @@ pub struct LinkSpec {
     /// The card that emulated machines have on it.
     #[serde(default, skip_serializing_if = "Card::is_default")]
     pub card: Card,
+    /// It is a null-modem cable between two machines, over which they speak PPP.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub serial: bool,
 }
 
 /// What a node is for.
@@ -143,7 +146,8 @@ impl LabSpec {
     /// Whether a file says of its machines what they are, which nodes without kernels are not.
     pub fn says_of_machines(&self) -> bool {
         let a_node = self.nodes.iter().any(|node| node.machine.is_some());
-        a_node || self.links.iter().any(|link| !link.card.is_default())
+        let of_machines = |link: &LinkSpec| link.serial || !link.card.is_default();
+        a_node || self.links.iter().any(of_machines)
     }
 
     /// How many times longer than in namespaces what is done on its nodes may take.
@@ -164,6 +168,7 @@ impl LabSpec {
                 ipv4: Some(default_ipv4(i)),
                 ipv6: Some(default_ipv6(i)),
                 card: Card::default(),
+                serial: false,
             })
             .collect();
         let nodes = (0..nodes.clamp(1, MOST_NODES))

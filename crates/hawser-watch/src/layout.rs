@@ -53,6 +53,7 @@ fn link(link: &Link) -> LinkEntry {
         switch: link.switch.clone(),
         priority: None,
         port: None,
+        serial: None,
     }
 }
 

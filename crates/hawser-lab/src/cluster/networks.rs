@@ -39,6 +39,7 @@ impl Networks {
                 ipv4,
                 ipv6,
                 card: Card::default(),
+                serial: link.is_serial(),
             });
         }
         all
@@ -67,6 +68,7 @@ impl Networks {
             ipv4: ipv4.or_else(|| self.free()),
             ipv6: None,
             card: Card::default(),
+            serial: false,
         };
         self.add_switch(switch);
         self.links.push(link.clone());

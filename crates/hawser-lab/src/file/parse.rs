@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use hawser_model::names::{HostName, LinkName};
-use hawser_model::units::Mtu;
+use hawser_model::units::{Mtu, counted};
 use ipnet::IpNet;
 use toml::de::DeTable;
 
@@ -65,6 +65,7 @@ pub(super) fn lab(source: &Source<'_>) -> Result<LabSpec, Wrong> {
             machine: table.one_of("machine", [("uml", Kind::Uml), ("qemu", Kind::Qemu)])?,
         });
     }
+    serial(source, &root, &links, &nodes)?;
     Ok(LabSpec {
         switches,
         links,
@@ -73,6 +74,41 @@ pub(super) fn lab(source: &Source<'_>) -> Result<LabSpec, Wrong> {
         kind: Kind::Namespace,
         release: Release::default(),
     })
+}
+
+/// Two ends are all that a null-modem cable has, and PPP gives each an address of IPv4.
+fn serial(
+    source: &Source<'_>,
+    root: &Table<'_, '_>,
+    links: &[LinkSpec],
+    nodes: &[NodeSpec],
+) -> Result<(), Wrong> {
+    let tables = root.tables("link")?;
+    for (link, table) in links.iter().zip(&tables).filter(|(link, _)| link.serial) {
+        let is_on = |node: &&NodeSpec| node.ports.iter().any(|port| port.link == link.name);
+        let on = nodes.iter().filter(is_on).count();
+        let (key, found, allowed) = match (on, link.ipv4, link.ipv6) {
+            (2, Some(_), None) => continue,
+            (2, None, _) => (
+                "ipv4",
+                "none".to_owned(),
+                "a network: the link is a null-modem cable",
+            ),
+            (2, ..) => (
+                "ipv6",
+                "a network".to_owned(),
+                "\"none\": the link is a null-modem cable",
+            ),
+            _ => (
+                "serial",
+                format!("true, with {}", counted(on as u64, "node")),
+                "two nodes on the link",
+            ),
+        };
+        let field = format!("{}.{key}", table.field);
+        return Err(source.wrong(table.span.clone(), &field, found, allowed));
+    }
+    Ok(())
 }
 
 fn switches(
@@ -109,7 +145,7 @@ fn links(
     let mut links: Vec<LinkSpec> = Vec::new();
     for (index, table) in root.tables("link")?.iter().enumerate() {
         too_many(source, table, index, MOST_LINKS)?;
-        table.only(&["name", "switch", "mtu", "ipv4", "ipv6", "card"])?;
+        table.only(&["name", "switch", "mtu", "ipv4", "ipv6", "card", "serial"])?;
         let name = named(
             source,
             table,
@@ -129,7 +165,11 @@ fn links(
             }
             None => own_switch(source, table, index, switches, names)?,
         };
-        let (ipv4, ipv6) = networks(source, table, index, &links)?;
+        let (ipv4, mut ipv6) = networks(source, table, index, &links)?;
+        let serial = table.flag("serial")?;
+        if serial && table.text("ipv6")?.is_none() {
+            ipv6 = None;
+        }
         links.push(LinkSpec {
             name: LinkName(name),
             switch,
@@ -141,6 +181,7 @@ fn links(
             card: table
                 .one_of("card", Card::ALL.map(|it| (it.word(), it)))?
                 .unwrap_or_default(),
+            serial,
         });
     }
     Ok(links)

@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
@@ -15,6 +16,7 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, chdir};
 use rustix::process::{Resource, Rlimit, setrlimit};
 
+use super::serial::{Line, Plug};
 use super::{Kind, folder, mconsole, plan, processor, qemu, uml};
 use crate::error::LabError;
 use crate::init::{GO, START, checksum, detach};
@@ -23,8 +25,8 @@ use crate::plan::node_index;
 use crate::spec::NodeSpec;
 use crate::state::State;
 
-/// Time between two looks at the carriers of an emulated machine's cables, in milliseconds.
-const CABLES: u8 = 200;
+/// Time between two looks at the carriers of an emulated machine's cables.
+const CABLES: Duration = Duration::from_millis(200);
 
 /// Mounts what the case has, and writes what the machine finds.
 pub(crate) fn prepare(dir: &LabDir, state: &State, node: &NodeSpec) -> Result<(), LabError> {
@@ -76,16 +78,15 @@ pub(crate) fn run(dir: &LabDir, state: &State, node: &NodeSpec) -> Result<(), La
         let lab = checksum(state.name.as_str().as_bytes());
         processor::keep_to_one(lab, node_index(&state.spec, &node.name))?;
     }
-    let mut kernel = start(dir, state, node)?;
+    let (mut kernel, mut lines) = start(dir, state, node)?;
     let mut panel = (kind == Kind::Qemu).then(|| qemu::Panel::of(node));
-    let looks = match panel {
-        Some(_) => CABLES.into(),
-        None => PollTimeout::NONE,
-    };
+    let looks = panel.as_ref().map(|_| CABLES);
     let mut held = true;
     loop {
         let stdin = std::io::stdin();
-        let (signalled, spoken) = wait(signals.as_fd(), held.then(|| stdin.as_fd()), looks)?;
+        let held_by = held.then(|| stdin.as_fd());
+        let (signalled, spoken) = wait(signals.as_fd(), held_by, &lines, looks)?;
+        lines.iter_mut().for_each(|line| line.carry(Instant::now()));
         if spoken {
             match stdin.lock().read(&mut word) {
                 Ok(1) if word[0] == GO => (held, _) = (false, detach()?),
@@ -123,7 +124,8 @@ pub(crate) fn run(dir: &LabDir, state: &State, node: &NodeSpec) -> Result<(), La
             // QEMU boots its machine again itself.
             Some(how) if kind == Kind::Uml && uml::asks_for_reboot(how) => {
                 end_the_rest();
-                kernel = start(dir, state, node)?;
+                lines.clear();
+                (kernel, lines) = start(dir, state, node)?;
             }
             Some(how) => {
                 eprintln!("{}: its kernel has ended: {how:?}", node.name);
@@ -144,23 +146,33 @@ fn signals() -> Result<SignalFd, LabError> {
     SignalFd::with_flags(&awaited, flags).map_err(failed("signalfd"))
 }
 
-/// Waits for a signal, or a word of who starts the machine, for so long.
+/// Waits for a signal, a word of who starts the machine, or what its serial lines bring, for so long.
 fn wait(
     signals: BorrowedFd<'_>,
     stdin: Option<BorrowedFd<'_>>,
-    at_most: PollTimeout,
+    lines: &[Line],
+    at_most: Option<Duration>,
 ) -> Result<(bool, bool), LabError> {
-    let mut fds = vec![PollFd::new(signals, PollFlags::POLLIN)];
-    fds.extend(stdin.map(|fd| PollFd::new(fd, PollFlags::POLLIN)));
-    match poll(&mut fds, at_most) {
+    let now = Instant::now();
+    let busy = lines.iter().filter_map(|line| line.busy_for(now));
+    let at_most = busy.chain(at_most).min();
+    // A line that is busy for less than a millisecond is not looked at again and again until then.
+    let at_most = at_most.map(|it| it.max(Duration::from_millis(1)));
+    let at_most = at_most.and_then(|it| PollTimeout::try_from(it).ok());
+    let one = |fd| PollFd::new(fd, PollFlags::POLLIN);
+    let mut fds = vec![one(signals)];
+    fds.extend(stdin.map(one));
+    let others = fds.len();
+    fds.extend(lines.iter().flat_map(|line| line.waits_for(now)).map(one));
+    match poll(&mut fds, at_most.unwrap_or(PollTimeout::NONE)) {
         Ok(_) | Err(Errno::EINTR) => {}
         Err(e) => return Err(LabError::system("poll", "process 1", e)),
     }
-    let is_ready = |at: usize| fds.get(at).and_then(PollFd::any).unwrap_or(false);
+    let is_ready = |at: usize| at < others && fds[at].any().unwrap_or(false);
     Ok((is_ready(0), is_ready(1)))
 }
 
-fn start(dir: &LabDir, state: &State, node: &NodeSpec) -> Result<Pid, LabError> {
+fn start(dir: &LabDir, state: &State, node: &NodeSpec) -> Result<(Pid, Vec<Line>), LabError> {
     let name = node.name.as_str();
     not_ready(dir, name)?;
     // What an earlier run has left is in the way of this one's sockets.
@@ -176,12 +188,19 @@ fn start(dir: &LabDir, state: &State, node: &NodeSpec) -> Result<Pid, LabError> 
         .append(true)
         .open(&console)
         .map_err(|e| LabError::io("open", &console, e))?;
+    let serial = plan::serial_lines(&state.spec, node);
+    let serial = serial
+        .iter()
+        .map(Line::plug)
+        .collect::<Result<Vec<_>, _>>()?;
+    let (lines, plugs): (Vec<Line>, Vec<Plug>) = serial.into_iter().unzip();
     let program = match kind {
         Kind::Qemu => qemu::program(dir, state, node, boots)?,
-        Kind::Uml | Kind::Namespace => uml::program(dir, state, node, boots)?,
+        Kind::Uml | Kind::Namespace => uml::program(dir, state, node, boots, &plugs)?,
     };
     let child = program.log(log).daemon()?;
-    Ok(Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX)))
+    let kernel = Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX));
+    Ok((kernel, lines))
 }
 
 fn not_ready(dir: &LabDir, node: &str) -> Result<(), LabError> {

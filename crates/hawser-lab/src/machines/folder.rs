@@ -115,6 +115,11 @@ pub(super) fn fill(dir: &LabDir, state: &State, node: &NodeSpec) -> Result<(), L
             plan::machine_network(&state.spec, node).join("\n") + "\n",
         ),
     ];
+    let serial = shared.join("serial");
+    fs::create_dir_all(&serial).map_err(|e| LabError::io("create the folder", &serial, e))?;
+    for (nth, line) in plan::serial_lines(&state.spec, node).iter().enumerate() {
+        write(&serial.join(format!("ttyS{nth}")), &plan::ppp_options(line))?;
+    }
     let mut files = Vec::from(files);
     files.extend(disks::files(&state.spec, node));
     files.extend(disks::script(&state.spec, node).map(|text| ("disks", text)));

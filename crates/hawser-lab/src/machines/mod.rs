@@ -26,6 +26,7 @@ mod recipe;
 mod registers;
 mod release;
 mod room;
+mod serial;
 mod sources;
 mod uml;
 mod zfs;
@@ -46,7 +47,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::LabError;
 use crate::paths::LabDir;
 use crate::plan::links_of;
-use crate::spec::LabSpec;
+use crate::spec::{LabSpec, NodeSpec};
 
 /// What a node of a lab is.
 #[derive(
@@ -129,6 +130,7 @@ pub(crate) fn check_host(spec: &LabSpec, dir: &LabDir) -> Result<(), LabError> {
         need(EMULATES, EMULATES_SETUP)?;
     }
     take_mtus(spec)?;
+    have_serial_lines(spec)?;
     room::check(spec, dir.path())
 }
 
@@ -149,6 +151,21 @@ fn take_mtus(spec: &LabSpec) -> Result<(), LabError> {
         }
     }
     Ok(())
+}
+
+/// Fails if a machine in QEMU is at the end of a null-modem cable: its serial line is the console.
+fn have_serial_lines(spec: &LabSpec) -> Result<(), LabError> {
+    let mut emulated = spec.nodes.iter();
+    let at_an_end = |node: &&NodeSpec| {
+        spec.kind_of(node) == Kind::Qemu && !plan::serial_lines(spec, node).is_empty()
+    };
+    match emulated.find(at_an_end) {
+        None => Ok(()),
+        Some(node) => Err(LabError::Machines(format!(
+            "{} is at the end of a null-modem cable (`serial`), which machines of user-mode Linux alone have",
+            node.name
+        ))),
+    }
 }
 
 #[cfg(test)]

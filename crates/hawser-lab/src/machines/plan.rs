@@ -1,12 +1,14 @@
 //! What is said on command lines and in files to make a machine: pure, so that it is tested without one.
 
+use std::net::Ipv4Addr;
+
 use hawser_model::names::{HostName, LinkName};
 use hawser_model::units::Mtu;
 
 use super::card::Card;
 use crate::init::checksum;
 use crate::plan::{card_address, links_of, node_index};
-use crate::spec::{DEFAULT_MTU, LabSpec, NodeSpec, Role};
+use crate::spec::{DEFAULT_MTU, LabSpec, LinkSpec, NodeSpec, Role};
 
 /// The memory of a machine, in MiB.
 const MEMORY: u64 = 512;
@@ -64,10 +66,64 @@ pub(super) struct Plugged {
     pub card: Card,
 }
 
+/// The links of a node that it has a card on.
+fn links_by_card<'a>(
+    spec: &'a LabSpec,
+    node: &'a NodeSpec,
+) -> impl Iterator<Item = (usize, &'a LinkSpec)> {
+    links_of(spec, node).filter(|(_, link)| !link.serial)
+}
+
+/// A machine's end of a null-modem cable.
+pub(super) struct Serial {
+    /// The link.
+    pub link: LinkName,
+    /// Its address.
+    pub own: Ipv4Addr,
+    /// That of the other end.
+    pub peer: Ipv4Addr,
+    /// The link's MTU.
+    pub mtu: Mtu,
+}
+
+/// The ends of null-modem cables that a machine has, in the order of its serial lines.
+pub(super) fn serial_lines(spec: &LabSpec, node: &NodeSpec) -> Vec<Serial> {
+    let links = links_of(spec, node).filter(|(_, link)| link.serial);
+    let address = |node: &NodeSpec, link: &LinkSpec| {
+        let mut ports = node.ports.iter();
+        ports.find(|port| port.link == link.name)?.ipv4
+    };
+    let line = |link: &LinkSpec| {
+        let mut others = spec.nodes.iter().filter(|other| other.name != node.name);
+        Some(Serial {
+            link: link.name.clone(),
+            own: address(node, link)?,
+            peer: others.find_map(|other| address(other, link))?,
+            mtu: link.mtu,
+        })
+    };
+    links.filter_map(|(_, link)| line(link)).collect()
+}
+
+/// What pppd is told of such an end: the interface is called as the link, and the other end may come and go.
+pub(super) fn ppp_options(serial: &Serial) -> String {
+    let Serial {
+        link,
+        own,
+        peer,
+        mtu,
+    } = serial;
+    format!(
+        "115200\n{own}:{peer}\nifname {link}\nmtu {mtu}\nmru {mtu}\n\
+         local\nnocrtscts\nnoauth\nnoproxyarp\nnodefaultroute\nnoccp\nnovj\nnoipv6\n\
+         persist\nmaxfail 0\nholdoff 1\nlcp-echo-interval 2\nlcp-echo-failure 5\n"
+    )
+}
+
 /// The cards of a machine: those on its links, then the one on the cable to its case.
 pub(super) fn cards(spec: &LabSpec, node: &NodeSpec) -> Vec<Plugged> {
     let index = node_index(spec, &node.name);
-    let on_links = links_of(spec, node).map(|(number, link)| Plugged {
+    let on_links = links_by_card(spec, node).map(|(number, link)| Plugged {
         name: link.name.to_string(),
         address: card_address(number, index),
         tap: tap(&link.name),
@@ -95,7 +151,15 @@ pub(super) fn names_of_cards(spec: &LabSpec, node: &NodeSpec) -> String {
 /// `ip` commands that make the machine's network cards in its case, and bring the cables up.
 pub(crate) fn case_cards(spec: &LabSpec, node: &NodeSpec) -> Vec<String> {
     let mut lines = vec!["link set lo up".to_owned()];
-    for (_, link) in links_of(spec, node) {
+    for Serial {
+        link, own, peer, ..
+    } in serial_lines(spec, node)
+    {
+        // What goes over the line is carried to the other end's case.
+        lines.push(format!("addr add {own} peer {peer} dev {link}"));
+        lines.push(format!("link set {link} up"));
+    }
+    for (_, link) in links_by_card(spec, node) {
         let (cable, tap, mtu) = (&link.name, tap(&link.name), link.mtu);
         lines.push(format!("tuntap add {tap} mode tap"));
         lines.push(format!("link set {tap} mtu {mtu} up"));
@@ -111,7 +175,7 @@ pub(crate) fn case_cards(spec: &LabSpec, node: &NodeSpec) -> Vec<String> {
 /// do, but it keeps for itself what is sent to its own group addresses (LLDP, LACP: IEEE 802.1D, 7.12.6).
 pub(crate) fn case_filters(spec: &LabSpec, node: &NodeSpec) -> Vec<String> {
     let mut lines = Vec::new();
-    for (_, link) in links_of(spec, node) {
+    for (_, link) in links_by_card(spec, node) {
         let (cable, tap) = (link.name.to_string(), tap(&link.name));
         for (from, to) in [(&cable, &tap), (&tap, &cable)] {
             lines.push(format!("qdisc add dev {from} clsact"));

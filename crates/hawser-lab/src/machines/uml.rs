@@ -7,6 +7,7 @@ use super::folder;
 use super::image::Boots;
 use super::plan::{cards, is_head, memory};
 use super::registers;
+use super::serial::Plug;
 use crate::cluster::ShelfSpec;
 use crate::error::LabError;
 use crate::paths::LabDir;
@@ -32,6 +33,7 @@ pub(super) fn program(
     state: &State,
     node: &NodeSpec,
     boots: &Boots,
+    serial: &[Plug],
 ) -> Result<Launch, LabError> {
     let memory = folder::memory(dir, node.name.as_str());
     let image = boots.image.display().to_string();
@@ -39,6 +41,7 @@ pub(super) fn program(
     Ok(Launch::new(&boots.kernel)
         .called(AGAIN)
         .args(words(&state.spec, node, &image, identity))
+        .args(serial_lines(serial))
         .envs([("LD_PRELOAD", registers::put(&memory)?), ("TMPDIR", memory)]))
 }
 
@@ -68,6 +71,12 @@ fn words(spec: &LabSpec, node: &NodeSpec, image: &str, identity: [String; 3]) ->
         ));
     }
     words
+}
+
+/// Its serial lines, each one of the descriptors that it inherits.
+fn serial_lines(plugs: &[Plug]) -> impl Iterator<Item = String> {
+    let numbers = plugs.iter().map(Plug::number).enumerate();
+    numbers.map(|(nth, number)| format!("ssl{nth}=fd:{number}"))
 }
 
 /// The shelves, which several kernels write to (`c`), as the disks that they are: without `d` the kernel takes a file that

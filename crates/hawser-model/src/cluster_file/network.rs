@@ -58,6 +58,15 @@ pub struct LinkEntry {
     /// for the second, and so on.
     #[schemars(range(min = 1))]
     pub port: Option<At<u16>>,
+    /// It is a null-modem cable between two nodes, over which they speak PPP. Default: false.
+    pub serial: Option<At<bool>>,
+}
+
+impl LinkEntry {
+    /// Whether it is a null-modem cable.
+    pub fn is_serial(&self) -> bool {
+        self.serial.as_ref().is_some_and(|serial| **serial)
+    }
 }
 
 /// The UDP port of Corosync's first link; each further one has the next (`DEFAULT_PORT` of Corosync's `totemconfig.c`, plus

@@ -7,8 +7,9 @@ use std::ops::Range;
 use ipnet::IpNet;
 
 use super::{Found, Problem};
-use crate::cluster_file::{ClusterFile, Role};
+use crate::cluster_file::{ClusterFile, Role, Roles};
 use crate::toml_file::At;
+use crate::units::counted;
 
 /// What can be wrong with nodes, links and addresses.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -71,6 +72,14 @@ pub enum BrokenNetwork {
         /// The only node on it, if any.
         node: Option<String>,
     },
+    /// A null-modem cable that is more than a heartbeat link of two nodes.
+    #[error("link \"{link}\" is a null-modem cable, and {what}")]
+    SerialLink {
+        /// The link.
+        link: String,
+        /// What it is beside.
+        what: String,
+    },
     /// Fewer than two nodes.
     #[error("a cluster has at least two nodes, this file has {0}")]
     TooFewNodes(usize),
@@ -110,6 +119,9 @@ impl BrokenNetwork {
             Self::LonelyLink { .. } => {
                 "a link joins at least two nodes: add the others' addresses, or remove the link"
                     .into()
+            }
+            Self::SerialLink { .. } => {
+                "a null-modem cable is a heartbeat link between two nodes".into()
             }
             Self::TooFewNodes(_) => "add a [[node]] for each".into(),
             Self::NetworksOverlap { .. } => {
@@ -234,6 +246,7 @@ pub(super) fn check(file: &ClusterFile, given: &mut Given, found: &mut Found) {
     }
     node_addresses(file, given, found);
     lonely_links(file, found);
+    serial(file, found);
     overlaps(file, found);
 }
 
@@ -279,6 +292,26 @@ fn lonely_links(file: &ClusterFile, found: &mut Found) {
             };
             found.push(broken, link.name.span());
         }
+    }
+}
+
+/// Two ends are all that a null-modem cable has, and it is slow.
+fn serial(file: &ClusterFile, found: &mut Found) {
+    for link in file.links.iter().filter(|link| link.is_serial()) {
+        let nodes = file.nodes.iter();
+        let there = nodes.filter(|node| node.address_on(link.name.as_str()).is_some());
+        let what = match there.count() {
+            2 if link.role == Roles::One(Role::Heartbeat) => continue,
+            2 => "carries more than heartbeat".to_owned(),
+            count => format!("has {}", counted(count as u64, "node")),
+        };
+        let link_name = link.name.to_string();
+        let broken = BrokenNetwork::SerialLink {
+            link: link_name,
+            what,
+        };
+        let place = link.serial.as_ref().map_or(link.name.span(), At::span);
+        found.push(broken, place);
     }
 }
 

@@ -146,7 +146,7 @@ fn spec(layout: &Layout) -> Result<Option<LabSpec>, LabError> {
         spec.kind = kind(layout);
         spec.release = release(layout);
     } else if spec.as_ref().is_some_and(LabSpec::says_of_machines) {
-        let what = "the file says which machines nodes are, or which cards they have (`machine`, `card`): add --machines";
+        let what = "the file says which machines nodes are, or what they are joined by (`machine`, `card`, `serial`): add --machines";
         return Err(LabError::Machines(what.to_owned()));
     }
     Ok(spec)

@@ -104,6 +104,7 @@ pub fn check(
     progress: &dyn Progress,
     now: u64,
 ) -> Result<Case, CheckError> {
+    let topology = topology.without_serial_links();
     let missing = missing_addresses(&topology, &hosts);
     if !missing.is_empty() {
         return Err(CheckError::MissingAddress(missing));

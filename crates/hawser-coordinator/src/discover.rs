@@ -71,6 +71,7 @@ pub fn discover(hosts: &[(HostName, Reach, &HostFacts)]) -> Topology {
                 mtu: None,
                 speed: None,
                 switch: None,
+                serial: false,
             })
             .collect(),
     }

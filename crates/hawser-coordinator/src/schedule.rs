@@ -111,9 +111,20 @@ mod tests {
                     mtu: None,
                     speed: None,
                     switch: None,
+                    serial: false,
                 })
                 .collect(),
         }
+    }
+
+    #[test]
+    fn a_null_modem_cable_is_not_measured() {
+        let mut topology = cluster(2, 2);
+        topology.links[1].serial = true;
+        let slots = schedule(&topology.without_serial_links());
+        let mut measured = slots.iter().flatten();
+        assert!(measured.all(|direction| direction.link.as_str() == "ring0"));
+        assert_eq!(slots.len(), 2);
     }
 
     #[test]

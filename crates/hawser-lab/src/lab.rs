@@ -331,6 +331,7 @@ pub(crate) fn topology(state: &State) -> Topology {
                 mtu: Some(link.mtu),
                 speed: None,
                 switch: Some(link.switch.clone()),
+                serial: link.serial,
             })
             .collect(),
     }

@@ -69,9 +69,24 @@ pub struct Link {
     pub speed: Option<BitsPerSec>,
     /// The switch it runs over: links with different switches must not share a failure domain.
     pub switch: Option<String>,
+    /// It is a null-modem cable: too slow to be measured.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub serial: bool,
 }
 
 impl Topology {
+    /// The same with nobody on null-modem cables: what can be measured.
+    #[must_use]
+    pub fn without_serial_links(mut self) -> Self {
+        let links = &self.links;
+        let is_serial =
+            |name: &LinkName| links.iter().any(|link| link.serial && link.name == *name);
+        for node in &mut self.nodes {
+            node.addresses.retain(|link, _| !is_serial(link));
+        }
+        self
+    }
+
     /// The node of that name.
     pub fn node(&self, name: &HostName) -> Option<&Node> {
         self.nodes.iter().find(|n| n.name == *name)

@@ -106,6 +106,7 @@ mod tests {
             mtu: None,
             speed: None,
             switch: Some("sw1".to_owned()),
+            serial: false,
         };
         let topology = Topology {
             links: vec![link("ring0"), link("san1")],

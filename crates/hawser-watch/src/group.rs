@@ -194,6 +194,7 @@ mod tests {
             mtu: None,
             speed: None,
             switch: switch.map(str::to_owned),
+            serial: false,
         };
         Topology {
             links: vec![

@@ -128,6 +128,7 @@ mod tests {
             mtu: None,
             speed: None,
             switch: Some("sw0".to_owned()),
+            serial: false,
         };
         let topology = Topology {
             links: vec![link("ring0"), link("san01")],

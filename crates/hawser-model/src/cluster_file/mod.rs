@@ -159,6 +159,7 @@ impl ClusterFile {
             mtu: link.mtu,
             speed: link.speed.map(|speed| speed.0),
             switch: link.switch.clone(),
+            serial: link.is_serial(),
         });
         Topology {
             cluster: self.cluster.name.get().clone(),

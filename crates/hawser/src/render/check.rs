@@ -76,6 +76,13 @@ fn heading(case: &Case) -> String {
         counted(topology.links.len() as u64, "link"),
         counted(case.measurements.len() as u64, "direction"),
     );
+    for link in topology.links.iter().filter(|link| link.serial) {
+        let _ = writeln!(
+            out,
+            "{} is a null-modem cable and not measured.\n",
+            link.name
+        );
+    }
     if let Some(stopped) = &case.stopped {
         let _ = writeln!(
             out,

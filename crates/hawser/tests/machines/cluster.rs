@@ -136,6 +136,7 @@ fn an_appliance_on_zfs_loses_a_head_and_nothing_that_it_acknowledged() {
         return;
     }
     let lab = built("machines-zfs.toml");
+    by_the_serial_line(&lab);
     encrypted(&lab);
     appliance(&lab, |head| on_zfs(&lab, head));
     let unlocked = lab.sh(
@@ -143,6 +144,34 @@ fn an_appliance_on_zfs_loses_a_head_and_nothing_that_it_acknowledged() {
         "zfs get -H -o value keystatus vmpool02/secret && test -b /dev/zvol/vmpool02/secret",
     );
     assert_eq!(unlocked, "available\n");
+}
+
+/// Both networks between the heads are cut, and by the null-modem cable they stay one cluster.
+fn by_the_serial_line(lab: &Lab) {
+    let line = lab.sh("head1", "ip -d link show ring2");
+    assert!(line.contains("link/ppp"), "{line}");
+    let rings = ["head1/ring0", "head1/ring1"];
+    let boots =
+        || ["head1", "head2"].map(|head| lab.sh(head, "cat /proc/sys/kernel/random/boot_id"));
+    let before = boots();
+    rings.iter().for_each(|ring| drop(lab.ok(&["cut", ring])));
+    let down = |ring: &str| format!("heartbeat link {ring} between head1 and head2 is down");
+    let mut said = Value::Null;
+    let are_down = eventually(SLOW, || {
+        said = support::json(&verb(lab, "status", &["--json"]), "status");
+        said["degraded"] == json!([down("ring0"), down("ring1")])
+    });
+    assert!(are_down, "{said:#}");
+    // What one head is told the other one hears.
+    lab.sh(
+        "head1",
+        "crm_attribute -N head2 -n told -v over-serial -l reboot",
+    );
+    let hears = "crm_attribute -N head2 -n told -G -q -l reboot || :";
+    assert!(eventually(SLOW, || lab.sh("head2", hears) == "over-serial\n"));
+    rings.iter().for_each(|ring| drop(lab.ok(&["heal", ring])));
+    whole(lab);
+    assert_eq!(boots(), before, "nobody is fenced");
 }
 
 /// Makes an encrypted volume, whose key `status` misses on the other head until it is there.

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::ErrorKind;
 use std::net::IpAddr;
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::os::unix::fs::{MetadataExt, chown};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use hawser_files::{Expected, FileError, Folder};
@@ -98,11 +98,26 @@ fn note_in(
         fs::create_dir_all(path).map_err(FileError::io("create", path))?;
     }
     hawser_files::replace(&folder.join("state"), &state(), 0o600)?;
+    let mut of_statd = Vec::new();
     for client in clients {
         let servers = servers.iter();
         let same = servers.filter(|it| it.is_ipv4() == client.is_ipv4());
         let text: String = same.map(|server| line(*client, *server)).collect();
-        hawser_files::replace(&list.join(client.to_string()), text.as_bytes(), 0o600)?;
+        let path = list.join(client.to_string());
+        hawser_files::replace(&path, text.as_bytes(), 0o600)?;
+        of_statd.push(path);
+    }
+    // `sm-notify` hears answers as the user who has its list, and strikes out there who has answered. The folders are given last:
+    // nothing in them is his before.
+    of_statd.extend([list, waiting]);
+    let mut statd = MONITORED
+        .into_iter()
+        .filter_map(|path| fs::metadata(path).ok());
+    if let Some(statd) = statd.next() {
+        let give = |path: &PathBuf| {
+            chown(path, Some(statd.uid()), Some(statd.gid())).map_err(FileError::io("chown", path))
+        };
+        of_statd.iter().try_for_each(give)?;
     }
     Ok(())
 }

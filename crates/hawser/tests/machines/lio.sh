@@ -132,7 +132,20 @@ printf '[defaults]\nunmap = false\n' >/tank/exports.toml; said=$(start) || no "w
 has "a start says what it sets" "emulate_tpu = 0" "$said"
 blkdiscard $disk 2>/dev/null && no "given back although nobody may" || ok "nobody gives anything back where that is not wanted"
 is "and what was written is there" 16384 "$(blocks)"
-iscsiadm -m node -T $iqn --logout >/dev/null; : >/tank/exports.toml; start >/dev/null
+: >/tank/exports.toml; start >/dev/null
+
+# A volume grows under a client, who reads and writes on in the same session.
+session=$(ls -d /sys/class/iscsi_session/session*)
+head -c 1M /dev/urandom >/tmp/before; dd if=/tmp/before of=$disk bs=1M oflag=direct conv=fsync 2>/dev/null
+truncate -s 32M /tank/a.img
+has "a start tells the kernel of it" "a has 33554432 bytes now" "$(start)"
+echo 1 >/sys/block/${disk#/dev/}/device/rescan
+is "a client that looks again sees it" 65536 "$(cat /sys/block/${disk#/dev/}/size)"
+is "in the same session" "$session" "$(ls -d /sys/class/iscsi_session/session*)"
+dd if=$disk bs=1M count=1 iflag=direct 2>/dev/null | cmp -s - /tmp/before && ok "what was there is there" || no "what was there"
+dd if=/tmp/before of=$disk bs=1M seek=31 oflag=direct conv=fsync 2>/dev/null && ok "and the end can be written" || no "the end"
+has "again nothing to do" "nothing to do" "$(start)"
+iscsiadm -m node -T $iqn --logout >/dev/null
 
 # Something is gone behind its back.
 rm $tree/iscsi/$iqn/tpgt_1/lun/lun_2/$two
@@ -158,6 +171,10 @@ done
 printf '[[unit]]\nvolume = "x"\n[[unit]]\nvolume = "y"\nwrite_cache = false\n' >/tank/exports.toml
 said=$(hawser exports start tank --root /tank --iqn $authority --portal 10.72.200.1 --backend lio --volume-group vg 2>&1) || no "devices: $said"
 is "both devices" "1 2 " "$(luns)"
+size() { iscsi-readcapacity16 iscsi://10.72.200.1/$iqn/$1 2>&1; }
+lvextend -q -L 24M vg/x >/dev/null 2>&1; lvextend -q -L 24M vg/y >/dev/null 2>&1
+has "a device that has grown is seen so at once" 25165824 "$(size 1)"
+has "also by fileio" 25165824 "$(size 2)"
 has "a device by iblock" "x" "$(cat $tree/core/iblock_*/*/udev_path)"
 has "and one by fileio, synchronous" "Mode: O_DSYNC" "$(cat $tree/core/fileio_[1-9]*/*/info)"
 hawser exports stop tank >/dev/null && ok "stopped" || no "stop of devices"

@@ -12,7 +12,7 @@ use hawser_model::cluster_file::SecretRef;
 use hawser_tool::Deadline;
 use sha2::{Digest as _, Sha256};
 
-use super::nodes::{GROUP, number};
+use super::nodes::{GROUP, number, size};
 use super::plan::{Entry, Operation, Tree};
 use crate::exports::desired::is_iscsi_name;
 
@@ -39,6 +39,13 @@ pub struct ConfigfsError {
 
 /// How long clients' last commands may take when a unit is taken away.
 const LAST_COMMANDS: Duration = Duration::from_secs(30);
+
+/// The size of a file, as what is said of a unit of fileio ends (`fd_show_configfs_dev_params`): the file's name, which comes
+/// before, may hold anything.
+fn bytes(info: &str) -> Option<u64> {
+    let (_, rest) = info.rsplit_once("  Size: ")?;
+    rest.split(' ').next()?.parse().ok()
+}
 
 impl Default for Configfs {
     fn default() -> Self {
@@ -104,6 +111,13 @@ impl Configfs {
                 ];
                 for name in names.into_iter().chain(cache) {
                     self.value(&mut tree, &format!("{folder}/{name}"))?;
+                }
+                let info = self.read(&format!("{folder}/info"))?;
+                if let Some(bytes) = info
+                    .filter(|_| plugin == "fileio")
+                    .and_then(|it| bytes(&it))
+                {
+                    tree.insert(format!("{folder}/control"), Entry::Value(size(bytes)));
                 }
             }
         }

@@ -71,6 +71,14 @@ pub(super) fn number(pool: &str) -> u32 {
     u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]]) & 0x7fff_ffff
 }
 
+/// How fileio is told what the size of a file is (`fd_set_configfs_dev_params`).
+pub(super) fn size(bytes: u64) -> String {
+    format!("{SIZE}{bytes}")
+}
+
+/// What that begins with.
+pub(super) const SIZE: &str = "fd_dev_size=";
+
 fn is_device(unit: &DesiredUnit) -> bool {
     unit.path.starts_with("/dev/")
 }
@@ -132,12 +140,14 @@ impl List<'_> {
         let path = &unit.path;
         let control = match (iblock, unit.write_cache) {
             (true, _) => format!("udev_path={path}"),
-            (false, cache) => {
-                let buffered = if cache { ",fd_buffered_io=1" } else { "" };
-                format!("fd_dev_name={path},fd_dev_size={}{buffered}", unit.bytes)
-            }
+            (false, true) => format!("fd_dev_name={path},fd_buffered_io=1"),
+            (false, false) => format!("fd_dev_name={path}"),
         };
         self.add(format!("{folder}/control"), Is::Once(control));
+        if !iblock {
+            // The kernel takes it at any time, also while clients use the unit.
+            self.value(format!("{folder}/control"), size(unit.bytes));
+        }
         // The kernel only keeps it for whoever asks: it is how the path is read back.
         self.fixed(&folder, "udev_path", path);
         self.fixed(&folder, "enable", 1);

@@ -1,8 +1,8 @@
 //! Operations on the tree, in words.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::nodes::GROUP;
+use super::nodes::{GROUP, SIZE};
 use super::plan::Operation;
 
 /// What is worth a line to a person: one for each unit, host and address that comes or goes, and none
@@ -16,7 +16,13 @@ pub(super) fn lines(
     operations: &[Operation],
     volumes: &BTreeMap<&str, &str>,
 ) -> Vec<Option<String>> {
-    let special = |operation| special(operation, volumes);
+    let made = operations.iter().filter_map(|operation| match operation {
+        Operation::Mkdir(path) => Some(path.as_str()),
+        _ => None,
+    });
+    let made: BTreeSet<&str> = made.collect();
+    let special =
+        |operation| special(operation, volumes).or_else(|| resized(operation, &made, volumes));
     let all: Vec<Option<String>> = operations.iter().map(special).collect();
     match all.iter().any(Option::is_some) {
         true => all,
@@ -34,6 +40,22 @@ fn plain(operation: &Operation) -> String {
         Operation::Write { path, text } => format!("{path} = {text}"),
         Operation::WriteSecret { path, .. } => format!("{path} = (secret)"),
     }
+}
+
+/// That a unit which stays has another size.
+fn resized(
+    operation: &Operation,
+    made: &BTreeSet<&str>,
+    volumes: &BTreeMap<&str, &str>,
+) -> Option<String> {
+    let Operation::Write { path, text } = operation else {
+        return None;
+    };
+    let folder = path.strip_suffix("/control")?;
+    let bytes = text.strip_prefix(SIZE).filter(|_| !made.contains(folder))?;
+    let (_, serial) = folder.rsplit_once('/')?;
+    let volume = volumes.get(serial).copied().unwrap_or("a volume");
+    Some(format!("{volume} has {bytes} bytes now"))
 }
 
 fn special(operation: &Operation, volumes: &BTreeMap<&str, &str>) -> Option<String> {

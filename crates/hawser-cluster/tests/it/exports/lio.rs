@@ -195,6 +195,9 @@ impl Kernel {
         let (folder, name) = path.rsplit_once('/').unwrap();
         let device = folder.splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
         // `emulate_tpu_store` and `emulate_tpws_store` of target_core_configfs.c do not ask whether it is exported.
+        if name == "control" && text.starts_with("fd_dev_size=") {
+            return self.set(path.to_owned(), text);
+        }
         if folder.starts_with("core/") && !name.starts_with("emulate_tp") {
             assert!(
                 !self.links_to(&device),
@@ -204,11 +207,17 @@ impl Kernel {
         match name {
             "control" => {
                 assert_eq!(self.value(&format!("{device}/enable")), Some("0"));
-                return self.set(format!("{device}/control"), text);
+                return self.set(format!("{device}/told"), text);
             }
             "enable" if folder == device && folder.starts_with("core/") => {
-                let control = self.0.remove(&format!("{device}/control"));
-                assert!(control.is_some(), "enable {device}: EINVAL");
+                let told = self.0.remove(&format!("{device}/told"));
+                assert!(told.is_some(), "enable {device}: EINVAL");
+                let has_size = self.0.contains_key(&format!("{device}/control"));
+                assert_eq!(
+                    has_size,
+                    folder.starts_with("core/fileio"),
+                    "enable {device}: EINVAL"
+                );
                 self.set(format!("{device}/attrib/block_size"), "512");
                 for name in ["emulate_tpu", "emulate_tpws"] {
                     self.set(format!("{device}/attrib/{name}"), "0");
@@ -231,7 +240,7 @@ impl Kernel {
 
     /// What a look at the kernel finds of it.
     fn found(&self) -> Tree {
-        let seen = |(path, _): &(&String, &Entry)| !path.ends_with("/control");
+        let seen = |(path, _): &(&String, &Entry)| !path.ends_with("/told");
         let all = self.0.iter().filter(seen);
         all.map(|(path, entry)| (path.clone(), entry.clone()))
             .collect()
@@ -419,6 +428,7 @@ fn kernel_would(root: &Path, operation: &Operation, kernel: &mut Kernel) {
             let device = matches!(parts[..], ["core", _, _]);
             let more = [
                 "control",
+                "info",
                 "attrib/block_size",
                 "attrib/emulate_tpu",
                 "attrib/emulate_tpws",
@@ -437,8 +447,50 @@ fn kernel_would(root: &Path, operation: &Operation, kernel: &mut Kernel) {
         Operation::Rmdir(path) => {
             let _gone = fs::remove_dir_all(root.join(path));
         }
+        Operation::Write { path, text } if text.starts_with("fd_dev_size=") => {
+            let size = text.trim_start_matches("fd_dev_size=");
+            let info = format!(
+                "Status: ACTIVATED  Max Queue Depth: 0  SectorSize: 512  HwMaxSectors: 16384\n        \
+                 TCM FILEIO ID: 0        File: /tank/a  Size: 7  Mode: x  Size: {size}  Mode: Buffered-WCE Async: 0\n"
+            );
+            fs::write(root.join(path).with_file_name("info"), info).unwrap();
+        }
         _ => {}
     }
+}
+
+#[test]
+fn a_file_that_has_grown_is_told_and_nothing_else_is_touched() {
+    let wanted_of = |bytes| {
+        let volume = Volume {
+            bytes,
+            ..volume("a", "1")
+        };
+        wanted(
+            &desired(
+                "[[target]]\nname = \"tank\"\n",
+                &[volume],
+                &State::default(),
+            )
+            .0,
+        )
+    };
+    let mut kernel = Kernel::default();
+    kernel.apply(&plan(&wanted_of(1 << 20), &kernel.found(), &none()));
+    let operations = plan(&wanted_of(2 << 20), &kernel.found(), &none());
+    let [Operation::Write { path, text }] = &operations[..] else {
+        panic!("{operations:?}")
+    };
+    assert!(
+        path.starts_with("core/fileio_") && path.ends_with("/control"),
+        "{path}"
+    );
+    assert_eq!(text, "fd_dev_size=2097152");
+    let serial = path.split('/').nth(2).unwrap();
+    let said = notable(&operations, &BTreeMap::from([(serial, "a")]));
+    assert_eq!(said, ["a has 2097152 bytes now"]);
+    kernel.apply(&operations);
+    assert_eq!(plan(&wanted_of(2 << 20), &kernel.found(), &none()), []);
 }
 
 #[test]

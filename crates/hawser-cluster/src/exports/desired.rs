@@ -171,7 +171,7 @@ pub struct DesiredUnit {
     pub bytes: u64,
     /// Bytes of a block.
     pub block_size: u32,
-    /// Whether it may keep acknowledged writes in memory.
+    /// Whether acknowledged writes may be in a cache that is lost without power.
     pub write_cache: bool,
     /// Whether clients may read only.
     pub read_only: bool,
@@ -181,6 +181,19 @@ pub struct DesiredUnit {
     /// The company in its NAA identifier, six hexadecimal digits, if it is not [`COMPANY`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub company: Option<String>,
+}
+
+impl DesiredUnit {
+    /// Whether acknowledged writes may be in the memory of the head alone.
+    pub fn dies_with_head(&self, backend: Backend) -> bool {
+        self.write_cache && !outlives_head(&self.identity, backend)
+    }
+}
+
+/// Whether what caches the writes of a volume outlives the head: the disks of a logical volume do, whose cache the kernel's target
+/// passes on as it is. What a file, ZFS or tgtd has acknowledged and not yet written is in the head's memory.
+pub(super) fn outlives_head(identity: &str, backend: Backend) -> bool {
+    backend == Backend::Lio && identity.starts_with("lvm:")
 }
 
 impl Desired {

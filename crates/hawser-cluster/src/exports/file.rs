@@ -65,8 +65,9 @@ impl ExportsFile {
 pub struct UnitDefaults {
     /// Bytes of a block: 512 or 4096. Default: 512.
     pub block_size: Option<At<u32>>,
-    /// Whether the unit may keep acknowledged writes in memory until it is told to flush. `false`:
-    /// every write is on the disks before it is acknowledged. Default: `true`, as disks do.
+    /// Whether the unit may keep acknowledged writes in memory until it is told to flush: a head that dies takes them with it, and a
+    /// client that lives on never writes them again. `false`: every write is on the disks before it is acknowledged. Default: `false`;
+    /// for a logical volume behind `lio`, what its disks say.
     pub write_cache: Option<bool>,
     /// Whether clients may say which blocks they no longer need (SCSI `UNMAP`): a thin volume then shrinks. Default: `true` where
     /// the target is `lio` and the volume can give them back.

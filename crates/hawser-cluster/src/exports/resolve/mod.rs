@@ -18,7 +18,9 @@ use hawser_model::toml_file::nearest;
 pub use error::ExportsError;
 pub use numbers::LAST_LUN;
 
-use super::desired::{Context, Desired, DesiredTarget, DesiredUnit, Exposure, Volume};
+use super::desired::{
+    Context, Desired, DesiredTarget, DesiredUnit, Exposure, Volume, outlives_head,
+};
 use super::file::{ExportsFile, UnitEntry};
 use super::state::State;
 use views::Wanted;
@@ -162,7 +164,10 @@ impl<'a> Work<'a> {
             path: volume.path.clone(),
             bytes: volume.bytes,
             block_size: size.map_or(512, |size| **size),
-            write_cache: cache.unwrap_or(true),
+            // A client that lives on when its head dies takes for written what was acknowledged, and writes it to no other head:
+            // without a cache nothing of it is lost.
+            write_cache: cache
+                .unwrap_or_else(|| outlives_head(&volume.identity, self.context.backend)),
             read_only: entry.is_some_and(|entry| entry.read_only),
             unmap: unmaps && unmap.unwrap_or(true),
             company: self

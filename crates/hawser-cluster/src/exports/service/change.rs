@@ -5,6 +5,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
+use hawser_model::cluster_file::Backend;
+
 use super::here::Here;
 use super::job::{Job, Purpose};
 use super::keep::{forget, keep};
@@ -71,6 +73,9 @@ pub(super) fn make(
     };
     others_targets(desired, &job.others()?)?;
     wanted.reservations.left_out.iter().for_each(|it| said(it));
+    if let Some(lost) = lost_with_head(desired, parameters.backend) {
+        said(&lost);
+    }
     // What is in the way of the exports by NFS is found before the target is touched.
     NFS.look(&job)?;
     // What another implementation offers is in the way of this one.
@@ -101,6 +106,20 @@ pub(super) fn make(
     copy.before.clear();
     copy.volumes = volumes(desired);
     Ok(copy.write(&here.folder)?)
+}
+
+/// What a head that dies takes with it, if the file allows that.
+fn lost_with_head(desired: &Desired, backend: Backend) -> Option<String> {
+    let units = desired.units.values();
+    let units = units.filter(|unit| unit.dies_with_head(backend));
+    let names: Vec<&str> = units.map(|unit| unit.name.as_str()).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "write_cache = true: a head that dies takes acknowledged writes of {} with it, and clients that live on do not write \
+             them again",
+            names.join(", ")
+        )
+    })
 }
 
 /// Takes everything of the pool away from the target, also when the pool is gone.

@@ -38,8 +38,12 @@ fn lead(report: &DrillReport) -> String {
         true => "",
         false => ", and it did not end",
     };
+    let gone = match report.writes.gone_with_cache {
+        0 => String::new(),
+        gone => format!(", and {} gone with a head's write cache", grouped(gone)),
+    };
     format!(
-        "{passed}. The client waited {:.3} s{over}. {} of {} acknowledged writes lost.",
+        "{passed}. The client waited {:.3} s{over}. {} of {} acknowledged writes lost{gone}.",
         report.outage_s,
         grouped(report.writes.lost),
         grouped(report.writes.acknowledged)

@@ -55,6 +55,7 @@ pub fn explain_drill(case: &DrillCase) -> DrillReport {
             lost: writes.lost,
             stale: writes.stale,
             torn: writes.torn,
+            gone_with_cache: writes.unflushed_gone,
         },
         two_active: promises::two_active(&case.watch).is_some(),
         fenced: view.fenced.clone(),

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::incident::is_zero;
 use crate::finding::WordedFinding;
 use crate::names::HostName;
 
@@ -70,6 +71,10 @@ pub struct DrillWrites {
     pub stale: u64,
     /// Of parts of different writes, or damaged.
     pub torn: u64,
+    /// Acknowledged, not flushed, and gone with a head's write cache: no promise is broken by them, and a client that lives on has
+    /// lost them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub gone_with_cache: u64,
 }
 
 /// A promise and whether it held.

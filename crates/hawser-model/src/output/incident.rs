@@ -178,7 +178,7 @@ impl fmt::Display for Changed {
     }
 }
 
-fn is_zero(number: &u64) -> bool {
+pub(super) fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 

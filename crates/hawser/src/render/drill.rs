@@ -50,6 +50,14 @@ fn writes(case: &DrillCase, report: &DrillReport) -> String {
         grouped(writes.stale),
         grouped(writes.torn)
     );
+    if writes.gone_with_cache > 0 {
+        let _ = writeln!(
+            out,
+            "  {} more went with the write cache of a head (`write_cache = true`), and a client that lives on does not write \
+             them again",
+            grouped(writes.gone_with_cache)
+        );
+    }
     if let Some(load) = case.client.load {
         let _ = writeln!(
             out,
@@ -168,6 +176,17 @@ mod tests {
         serde_json::from_str(text).expect("a report")
     }
 
+    #[test]
+    fn what_went_with_a_write_cache_is_said() {
+        let mut report = report();
+        report.writes.gone_with_cache = 3;
+        let text = console::strip_ansi_codes(&text(&case(), &report)).into_owned();
+        assert!(
+            text.contains("3 more went with the write cache of a head"),
+            "{text}"
+        );
+    }
+
     fn case() -> DrillCase {
         hawser_cases::read("drill/two-heads")
     }
@@ -182,6 +201,7 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("0 acknowledged writes lost"), "{text}");
+        assert!(!text.contains("write cache"), "{text}");
         for phase in &report.phases {
             let line = text
                 .lines()

@@ -182,7 +182,9 @@ impl<'a> Writer<'a> {
         }
         let blocks = self.next_blocks();
         self.writes += 1;
-        let fua = self.writes % FUAS == 0;
+        // One without a cache has nothing to do for it, and the kernel's target refuses such a write (`sbc_check_dpofua`).
+        let has_cache = self.volume.facts().is_some_and(|facts| facts.cache);
+        let fua = has_cache && self.writes % FUAS == 0;
         let page = |block| *stamp::make(self.plan.run, block, self.writes);
         let pages = blocks.clone().map(page).collect();
         for block in blocks.clone() {

@@ -53,7 +53,7 @@ fn link(link: &Link) -> LinkEntry {
         switch: link.switch.clone(),
         priority: None,
         port: None,
-        serial: None,
+        serial: link.serial.then(|| nowhere(true)),
     }
 }
 

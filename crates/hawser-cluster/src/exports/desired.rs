@@ -270,3 +270,24 @@ pub fn naa(serial: &str, company: Option<&str>) -> String {
         .collect();
     format!("6{}{digits:0<25}", company.unwrap_or(COMPANY))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_disks_of_a_logical_volume_keep_what_they_cache_when_a_head_dies() {
+        for (identity, backend, outlives) in [
+            ("lvm:1", Backend::Lio, true),
+            ("lvm:1", Backend::Tgt, false),
+            ("zfs:1", Backend::Lio, false),
+            ("inode:1", Backend::Lio, false),
+        ] {
+            assert_eq!(
+                outlives_head(identity, backend),
+                outlives,
+                "{identity} {backend:?}"
+            );
+        }
+    }
+}

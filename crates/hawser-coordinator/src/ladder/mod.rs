@@ -321,6 +321,7 @@ fn choose(
     let link = topology
         .links
         .iter()
+        .filter(|l| !l.serial || options.link.is_some())
         .map(|l| &l.name)
         .filter(|l| options.link.as_ref().is_none_or(|named| named == *l))
         .find(|l| from != to && on(&from, l) && on(&to, l));

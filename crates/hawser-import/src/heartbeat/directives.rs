@@ -22,8 +22,9 @@ const DAEMONS: Fate = NotNeeded("Heartbeat's own processes are not there any mor
 const PINGS: Fate =
     NotNeeded("each head's own SAN ports are watched instead (`hawser plan`: watch-NODE-LINK)");
 /// Why everything about serial lines is left out.
-const SERIAL: Fate =
-    NotPossible("Corosync speaks IP: PPP over the null-modem cable is a link like any other");
+const SERIAL: Fate = NotPossible(
+    "Corosync speaks IP: make PPP over the null-modem cable, and a [[link]] with serial = true",
+);
 
 /// Every directive.
 pub const DIRECTIVES: &[(&str, Fate)] = &[

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use hawser_model::cluster_file::{ClusterFile, Role as LinkRole, SecretRef};
 use hawser_model::names::{HostName, LinkName};
-use ipnet::Ipv4Net;
+use ipnet::{IpNet, Ipv4Net};
 use serde::{Deserialize, Serialize};
 
 use super::arbiter;
@@ -101,6 +101,7 @@ impl LabSpec {
             let what = "a storage cluster's machines are those of user-mode Linux (--machines uml)";
             return refused(what.to_owned());
         }
+        serial(file, kind)?;
         let mut networks = Networks::of(file);
         let bmcs = bmcs(file)?;
         if let Some(first) = bmcs.first() {
@@ -133,7 +134,11 @@ impl LabSpec {
             nodes.push(NodeSpec {
                 name: node.name.get().clone(),
                 role: Role::Member,
-                ports: links.iter().map(port).collect(),
+                ports: links
+                    .iter()
+                    .filter(|link| !link.serial || node.address_on(link.name.as_str()).is_some())
+                    .map(port)
+                    .collect(),
                 machine: None,
             });
         }
@@ -185,6 +190,27 @@ impl LabSpec {
             cluster,
         })
     }
+}
+
+/// Refuses a null-modem cable between nodes without serial lines, or one whose addresses PPP does not give here.
+fn serial(file: &ClusterFile, kind: Kind) -> Result<(), LabError> {
+    for link in file.links.iter().filter(|link| link.is_serial()) {
+        let name = &link.name;
+        if kind != Kind::Uml {
+            return refused(format!(
+                "link {name} is a null-modem cable, which machines of user-mode Linux alone have (--machines)"
+            ));
+        }
+        if !matches!(
+            link.network.as_ref().map(|network| network.0),
+            Some(IpNet::V4(_))
+        ) {
+            return refused(format!(
+                "link {name} is a null-modem cable, and a lab's has a network of IPv4"
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Adds the networks by which heads reach shelf machines.
@@ -286,6 +312,34 @@ mod tests {
         let addresses: Vec<_> = client.ports.iter().filter_map(|port| port.ipv4).collect();
         assert_eq!(addresses.len(), 2);
         assert_eq!(addresses[0].to_string(), "10.72.2.50");
+    }
+
+    #[test]
+    fn a_null_modem_cable_is_between_machines_and_has_ipv4() {
+        let text = include_str!("../../../../examples/lab/machines-zfs.toml");
+        let made = |text: &str, kind| {
+            let file = parse_complete(text, "hawser.toml").unwrap();
+            LabSpec::of_cluster(&file, text, kind)
+        };
+        let lab = made(text, Kind::Uml).unwrap();
+        let on = |node: &str| {
+            lab.node(node)
+                .unwrap()
+                .ports
+                .iter()
+                .any(|it| it.link.as_str() == "ring2")
+        };
+        assert!(on("head1") && on("head2") && !on("client1"));
+        assert!(lab.link("ring2").unwrap().serial);
+        let said = made(text, Kind::Namespace).unwrap_err().to_string();
+        assert!(
+            said.contains("link ring2 is a null-modem cable") && said.contains("--machines"),
+            "{said}"
+        );
+        let six = text.replace("10.72.8.0/24", "fd00:8::/64");
+        let six = six.replace("10.72.8.", "fd00:8::");
+        let said = made(&six, Kind::Uml).unwrap_err().to_string();
+        assert!(said.contains("a network of IPv4"), "{said}");
     }
 
     #[test]

@@ -190,5 +190,13 @@ mod tests {
         assert!(said.contains("link ring1 has mtu 9001"), "{said}");
         spec.links[1].mtu = Mtu(9000);
         assert!(take_mtus(&spec).is_ok());
+        spec.links[1].serial = true;
+        let said = have_serial_lines(&spec).unwrap_err().to_string();
+        assert!(
+            said.contains("head1 is at the end of a null-modem cable"),
+            "{said}"
+        );
+        spec.kind = Kind::Uml;
+        assert!(have_serial_lines(&spec).is_ok());
     }
 }

@@ -259,6 +259,27 @@ mod tests {
     }
 
     #[test]
+    fn a_null_modem_cable_is_a_line_and_no_card() {
+        let mut spec = LabSpec::default();
+        spec.links[1].serial = true;
+        let head2 = spec.node("head2").unwrap();
+        assert!(!names_of_cards(&spec, head2).contains("ring1"));
+        assert!(!machine_network(&spec, head2).join(" ").contains("ring1"));
+        let case = case_cards(&spec, head2);
+        assert!(
+            case.contains(&"addr add 10.72.1.2 peer 10.72.1.1 dev ring1".to_owned()),
+            "{case:?}"
+        );
+        assert!(!case.iter().any(|it| it.contains("t-ring1")), "{case:?}");
+        let lines = serial_lines(&spec, head2);
+        let options = ppp_options(&lines[0]);
+        assert!(
+            options.starts_with("115200\n10.72.1.2:10.72.1.1\nifname ring1\nmtu 1500\n"),
+            "{options}"
+        );
+    }
+
+    #[test]
     fn what_comes_by_a_cable_goes_to_its_card_and_back() {
         let mut spec = LabSpec::grid(2, 1);
         spec.links[0].mtu = hawser_model::units::Mtu(9000);

@@ -52,6 +52,7 @@ impl Line {
             let (machine, plug) = UnixStream::pair()?;
             machine.set_nonblocking(true)?;
             setsockopt(&plug, sockopt::SndBuf, &BUFFER)?;
+            setsockopt(&machine, sockopt::SndBuf, &BUFFER)?;
             fcntl_setfd(&plug, FdFlags::empty())?;
             let cable = UdpSocket::bind((serial.own, PORT))?;
             cable.connect((serial.peer, PORT))?;

@@ -53,7 +53,7 @@ fn writes(case: &DrillCase, report: &DrillReport) -> String {
     if writes.gone_with_cache > 0 {
         let _ = writeln!(
             out,
-            "  {} more went with the write cache of a head (`write_cache = true`), and a client that lives on does not write \
+            "  {} more went with a write cache, and a client that lives on does not write \
              them again",
             grouped(writes.gone_with_cache)
         );
@@ -181,10 +181,7 @@ mod tests {
         let mut report = report();
         report.writes.gone_with_cache = 3;
         let text = console::strip_ansi_codes(&text(&case(), &report)).into_owned();
-        assert!(
-            text.contains("3 more went with the write cache of a head"),
-            "{text}"
-        );
+        assert!(text.contains("3 more went with a write cache"), "{text}");
     }
 
     fn case() -> DrillCase {

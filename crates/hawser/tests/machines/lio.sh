@@ -57,8 +57,11 @@ start >/dev/null
 has "blocks of 4096 bytes" "4096" "$(iscsi-readcapacity16 iscsi://10.72.200.1/$iqn/1 2>&1)"
 has "no write cache: every write is synchronous" "Mode: O_DSYNC" "$(cat $tree/core/fileio_*/$one/info)"
 is "and it says that it has none" 0 "$(cat $tree/core/fileio_*/$one/attrib/emulate_write_cache)"
-: >/tank/exports.toml; start >/dev/null
+printf '[defaults]\nwrite_cache = true\n' >/tank/exports.toml
+has "a start says what a write cache loses" "takes acknowledged writes of a, b with it" "$(start)"
 has "with a write cache" "Mode: Buffered-WCE" "$(cat $tree/core/fileio_*/$one/info)"
+: >/tank/exports.toml; start >/dev/null
+has "which files have only if somebody says so" "Mode: O_DSYNC" "$(cat $tree/core/fileio_*/$one/info)"
 
 # Hosts, each with units of its own on one target, which tgtd cannot.
 cat >/tank/exports.toml <<'TOML'

@@ -60,8 +60,8 @@ impl Lock {
         // What a holder that was killed has left is nobody's now, and gone before anything else is done.
         lock.set_len(0).map_err(FileError::io("truncate", &path))?;
         let text = format!("{} {} {pool}\n", std::process::id(), uptime());
-        lock.write_all(text.as_bytes())
-            .map_err(FileError::io("write", &path))?;
+        // It says whose the lock is, and does not make it so: a full /run keeps nobody from stopping.
+        let _unsaid = lock.write_all(text.as_bytes());
         Ok(Self(lock))
     }
 

@@ -1,4 +1,4 @@
-//! What the clients of a pool keep when it is taken over, written to it while it is served: locks of NFS 4 and reservations.
+//! What the clients of a pool keep when it is taken over, written to it while it is served: locks of NFS and reservations.
 //!
 //! A pool that hangs hangs whoever writes to it, `kill -9` or not. So it is asked only when there is something to write, and
 //! by a process of its own, as [`storage`](crate::exports::host::storage) does.

@@ -328,8 +328,8 @@ proptest! {
 #[test]
 fn the_operations_for_a_file_of_everything() {
     let device = Volume {
-        path: "/dev/zvol/tank/x".into(),
-        ..volume("x", "3")
+        path: "/dev/tank/x".into(),
+        ..volume("x", "lvm:3")
     };
     let volumes = [volume("a", "1"), volume("b", "2"), device];
     let file = fs::read_to_string(folder("lio").join("exports.toml")).unwrap();

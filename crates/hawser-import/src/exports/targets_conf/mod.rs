@@ -354,7 +354,7 @@ fn close(open: Open, offered: &mut Offered, page: &mut Page) -> Result<(), Malfo
         }
         unit.serial = unit.serial.or_else(|| serial.clone());
         unit.read_only |= read_only;
-        // tgtd's own is on.
+        // One that is on is not taken over: a takeover would lose what is in it.
         unit.write_cache = unit.write_cache.or(write_cache).filter(|on| !*on);
         if unit.naa.is_none() && unit.serial.is_none() {
             page.changed(

@@ -75,6 +75,40 @@ fn a_lab_file_names_machines_and_their_cards_and_says_what_there_is() {
     assert!(wrong.contains("no machine \"kvm\""), "{wrong}");
 }
 
+#[test]
+fn a_null_modem_cable_joins_two_nodes_by_ipv4() {
+    let text = "[[link]]\nname = \"ring0\"\nserial = true\n[[node]]\nname = \"head1\"\n[[node]]\nname = \"head2\"\n";
+    let lab = LabSpec::from_toml(text, "lab.toml").unwrap();
+    assert!(lab.links[0].serial && lab.links[0].ipv6.is_none());
+    assert!(lab.says_of_machines());
+    for (more, wrong) in [
+        (
+            "[[node]]\nname = \"head3\"\n",
+            "link[1].serial: true, with 3 nodes; allowed: two nodes on the link",
+        ),
+        (
+            "[[client]]\nname = \"desk\"\n",
+            "link[1].serial: true, with 3 nodes",
+        ),
+    ] {
+        let said = said(&format!("{text}{more}"));
+        assert!(said.contains(wrong), "{said}");
+    }
+    for (keys, wrong) in [
+        (
+            "serial = true\nipv6 = \"fd00::/64\"",
+            "link[1].ipv6: a network; allowed: \"none\"",
+        ),
+        (
+            "serial = true\nipv4 = \"none\"\nipv6 = \"fd00::/64\"",
+            "link[1].ipv4: none; allowed: a network",
+        ),
+    ] {
+        let said = said(&text.replace("serial = true", keys));
+        assert!(said.contains(wrong), "{said}");
+    }
+}
+
 fn said(text: &str) -> String {
     LabSpec::from_toml(text, "lab.toml")
         .unwrap_err()

@@ -175,7 +175,12 @@ impl Ends {
         let address = |host: &HostName, link: &LinkName| -> Option<IpAddr> {
             topology.node(host)?.addresses.get(link).copied()
         };
-        let mut links = topology.links.iter().map(|l| &l.name);
+        // Who wants a null-modem cable names it.
+        let usable = topology
+            .links
+            .iter()
+            .filter(|l| !l.serial || link.is_some());
+        let mut links = usable.map(|l| &l.name);
         links.find_map(|name| {
             let wanted = link.is_none_or(|link| name.as_str() == link);
             let route = Route {

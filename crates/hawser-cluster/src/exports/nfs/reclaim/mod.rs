@@ -35,7 +35,7 @@ use record::Known;
 pub use record::Record;
 pub use restart::{finish, is_under_way, start};
 
-/// Why the clients of a pool cannot reclaim what they held. They are told so by the server, and go on without.
+/// Why the clients of a pool cannot reclaim what they held. Those of NFS 4 are told so by the server, and go on without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lost {
     /// Nobody keeps the kernel's list.
@@ -137,14 +137,20 @@ pub fn admit(
             return Ok(());
         }
     }
-    // A restart drops the locks of NFS 3, also of what is served beside.
+    // A restart drops the locks of NFS 3, also of what is served beside: of who holds any, and of who is about to reclaim what an
+    // earlier restart has dropped.
     let mut nfs3 = record.nfs3.clone();
     if server.serves_others {
         nfs3.extend(monitored::holders());
+        nfs3.extend(noted_of_all().flat_map(|record| record.nfs3));
     }
     let own = addresses::own().into_iter().map(|(address, _)| address);
     let servers = own.filter(|it| !it.is_loopback());
-    monitored::note(&nfs3, &servers.chain(parameters.portals.clone()).collect())?;
+    let servers = servers.chain(parameters.portals.clone()).collect();
+    match monitored::note(&nfs3, &servers) {
+        Err(why) if !nfs3.is_empty() => said(&format!("{why}: {LOST}")),
+        _ => {}
+    }
     // While it is stopped no grace period ends, which takes its list away.
     let (added, told) = restart::again(&scope, !nfs3.is_empty(), || {
         let database = Path::new(tracked::DATABASE);
@@ -210,13 +216,27 @@ fn noted(pool: &str) -> Result<Option<String>, NfsError> {
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
+/// What was written to each pool that is served here.
+fn noted_of_all() -> impl Iterator<Item = Record> {
+    let files = fs::read_dir(FILES).into_iter().flatten().flatten();
+    let pools = files.filter_map(|file| {
+        let name = file.file_name().into_string().ok()?;
+        Some(name.strip_suffix(CLIENTS)?.to_owned())
+    });
+    let texts = pools.filter_map(|pool| noted(&pool).ok().flatten());
+    texts.filter_map(|text| Record::parse(&text).ok())
+}
+
 fn note(pool: &str, text: &str) -> Result<(), NfsError> {
     fs::create_dir_all(FILES).map_err(FileError::io("create", FILES))?;
     Ok(hawser_files::replace(&copy(pool), text.as_bytes(), 0o600)?)
 }
 
+/// How the names of those files end.
+const CLIENTS: &str = ".clients";
+
 fn copy(pool: &str) -> PathBuf {
-    Path::new(FILES).join(format!("{pool}.clients"))
+    Path::new(FILES).join(format!("{pool}{CLIENTS}"))
 }
 
 /// The clients of the pool that the kernel's list has: who is connected to the pool's addresses or holds something of its

@@ -13,7 +13,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use hawser_files::{Expected, FileError, Folder};
-use hawser_tool::Tool;
+use hawser_tool::{Tool, processes};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use super::super::server::NfsError;
 
@@ -78,6 +80,7 @@ pub fn of_pool(
 /// # Errors
 /// It cannot be written.
 pub fn note(clients: &BTreeSet<IpAddr>, servers: &BTreeSet<IpAddr>) -> Result<(), FileError> {
+    end_earlier();
     note_in(Path::new(TOLD), clients, servers)
 }
 
@@ -103,6 +106,9 @@ fn note_in(
         let servers = servers.iter();
         let same = servers.filter(|it| it.is_ipv4() == client.is_ipv4());
         let text: String = same.map(|server| line(*client, *server)).collect();
+        if text.is_empty() {
+            continue;
+        }
         let path = list.join(client.to_string());
         hawser_files::replace(&path, text.as_bytes(), 0o600)?;
         of_statd.push(path);
@@ -142,14 +148,14 @@ fn line(client: IpAddr, server: IpAddr) -> String {
     )
 }
 
-/// Has them be told, each until it answers. How many there are.
+/// Has them be told in the background, each until it answers.
 ///
 /// # Errors
 /// `sm-notify` is not there or refuses.
-pub fn tell() -> Result<usize, NfsError> {
+pub fn tell() -> Result<(), NfsError> {
     let list = Path::new(TOLD).join("sm");
-    let clients = fs::read_dir(list).map_or(0, Iterator::count);
-    if clients > 0 {
+    // Without anybody in it, it would end the grace period.
+    if fs::read_dir(list).is_ok_and(|mut clients| clients.next().is_some()) {
         let arguments = ["-f", "-m", MINUTES, "-P", TOLD];
         let ran = Tool::new("sm-notify").args(arguments).limit(LIMIT).text();
         ran.map_err(|error| NfsError::Refused {
@@ -157,7 +163,22 @@ pub fn tell() -> Result<usize, NfsError> {
             said: error.reason(),
         })?;
     }
-    Ok(clients)
+    Ok(())
+}
+
+/// Ends what tells clients of an earlier start: who hears of both takes them for two, and would reclaim again when the grace period
+/// is over.
+fn end_earlier() {
+    for teller in processes::own("sm-notify") {
+        let words = teller.command_line();
+        if words
+            .split(|byte| *byte == 0)
+            .any(|word| word == TOLD.as_bytes())
+        {
+            // It may have ended by itself.
+            let _gone = kill(Pid::from_raw(teller.pid), Signal::SIGTERM);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -178,6 +199,10 @@ mod tests {
         let servers = all(&["10.72.2.207", "10.72.3.207", "fd00:72::207"]);
         note_in(&told, &all(&["10.72.2.51"]), &servers).unwrap();
         note_in(&told, &clients, &servers).unwrap();
+        let only_ipv4 = all(&["10.72.2.207"]);
+        let none = folder.path().join("none");
+        note_in(&none, &all(&["fd00:72::50"]), &only_ipv4).unwrap();
+        assert_eq!(fs::read_dir(none.join("sm")).unwrap().count(), 0);
         let list = Folder::open(&told.join("sm")).unwrap();
         assert_eq!(holders_in(&list), clients);
         let text = fs::read_to_string(told.join("sm/10.72.2.50")).unwrap();

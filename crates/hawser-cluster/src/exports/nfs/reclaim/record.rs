@@ -6,9 +6,8 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-/// Who may reclaim locks when another head takes the pool over.
+/// Who may reclaim locks when another head takes the pool over. What a later version says beside is left alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Record {
     /// Those of NFS 3 that hold locks.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]

@@ -55,9 +55,13 @@ pub fn has(scope: &str) -> bool {
 
 /// What is noted of a server: its scope, and when its first thread began.
 fn note(scope: &str) -> Option<String> {
-    let threads = processes::own("nfsd");
-    let began = threads.iter().map(|thread| thread.began).min()?;
-    Some(format!("{scope} {began}\n"))
+    Some(format!("{scope} {}\n", began()?))
+}
+
+/// When the server that runs began, in clock ticks after the boot.
+fn began() -> Option<u64> {
+    let threads = processes::own("nfsd").into_iter();
+    threads.map(|thread| thread.began).min()
 }
 
 fn noted() -> Option<String> {
@@ -74,16 +78,21 @@ pub fn again<T>(
     scope: &str,
     nfs3: bool,
     between: impl FnOnce() -> T,
-) -> Result<(T, Result<usize, NfsError>), NfsError> {
+) -> Result<(T, Result<(), NfsError>), NfsError> {
     let before = threads()?;
     let _gap = Gap::begin(before)?;
     let stopped = rpc_nfsd(0).and_then(|()| times(nfs3));
+    // A server that went on has lost no lock, and a client that is told otherwise would.
+    let has_stopped = threads().is_ok_and(|threads| threads == 0);
     let between = between();
     let started = stopped.and_then(|()| start_under(scope, before));
     if started.is_err() && threads().unwrap_or(0) == 0 {
         rpc_nfsd(before)?;
     }
-    let told = monitored::tell();
+    let told = match has_stopped {
+        true => monitored::tell(),
+        false => Ok(()),
+    };
     started.map(|()| (between, told))
 }
 
@@ -142,21 +151,27 @@ impl Gap {
         let own = i32::try_from(process::id())
             .ok()
             .and_then(processes::Process::of);
-        let began = own.map_or(0, |it| it.began);
-        let text = format!("{} {began} {threads}\n", process::id());
+        let own = own.map_or(0, |it| it.began);
+        let server = began().unwrap_or(0);
+        let text = format!("{} {own} {threads} {server}\n", process::id());
         hawser_files::replace(Path::new(GAP), text.as_bytes(), 0o600)?;
         Ok(Self)
     }
 
-    /// Whether who began it still lives, and how many threads there were.
-    fn noted() -> Option<(bool, u32)> {
+    /// Whether who began it still lives, how many threads there were, and since when.
+    fn noted() -> Option<(bool, u32, Option<u64>)> {
         let text = fs::read_to_string(GAP).ok()?;
         let mut numbers = text.split_whitespace();
         let pid = numbers.next()?.parse().ok()?;
         let began: u64 = numbers.next()?.parse().ok()?;
         let lives =
             processes::Process::of(pid).is_some_and(|it| it.began == began && !it.is_dead());
-        Some((lives, numbers.next()?.parse().ok()?))
+        let threads = numbers.next()?.parse().ok()?;
+        Some((
+            lives,
+            threads,
+            numbers.next().and_then(|it| it.parse().ok()),
+        ))
     }
 }
 
@@ -169,22 +184,26 @@ impl Drop for Gap {
 
 /// Whether somebody starts the server again right now.
 pub fn is_under_way() -> bool {
-    Gap::noted().is_some_and(|(lives, _)| lives)
+    Gap::noted().is_some_and(|(lives, ..)| lives)
 }
 
 /// Starts a server that somebody stopped to start it again, and was killed.
 ///
 /// # Errors
-/// It does not start, or clients of NFS 3 cannot be told.
+/// It does not start.
 pub fn finish() -> Result<(), NfsError> {
-    let Some((false, before)) = Gap::noted() else {
+    let Some((false, before, since)) = Gap::noted() else {
         return Ok(());
     };
     if threads()? == 0 {
         start(before)?;
     }
+    if since.is_some() && began() != since {
+        // Who cannot be told is no reason not to serve the others.
+        let _told = monitored::tell();
+    }
     drop(Gap);
-    monitored::tell().map(drop)
+    Ok(())
 }
 
 /// Starts a server that has no threads, as it was started before.

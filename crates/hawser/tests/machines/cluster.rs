@@ -26,6 +26,22 @@ pub(crate) fn whole(lab: &Lab) -> Value {
     support::json(&last, "status")
 }
 
+/// Waits until what `status` says is degraded is as it should be.
+#[track_caller]
+fn is_told(lab: &Lab, is: impl Fn(&Value) -> bool) {
+    let mut said = Value::Null;
+    let is_told = eventually(SLOW, || {
+        said = support::json(&verb(lab, "status", &["--json"]), "status");
+        is(&said["degraded"])
+    });
+    assert!(is_told, "{said:#}");
+}
+
+/// Which boot this is of a head: another one after it was fenced.
+fn boot(lab: &Lab, head: &str) -> String {
+    lab.sh(head, "cat /proc/sys/kernel/random/boot_id")
+}
+
 #[test]
 #[ignore = "boots machines"]
 fn a_cluster_on_machines_is_built_moved_and_shot_at_by_the_same_verbs() {
@@ -151,17 +167,13 @@ fn by_the_serial_line(lab: &Lab) {
     let line = lab.sh("head1", "ip -d link show ring2");
     assert!(line.contains("link/ppp"), "{line}");
     let rings = ["head1/ring0", "head1/ring1"];
-    let boots =
-        || ["head1", "head2"].map(|head| lab.sh(head, "cat /proc/sys/kernel/random/boot_id"));
+    let boots = || ["head1", "head2"].map(|head| boot(lab, head));
     let before = boots();
     rings.iter().for_each(|ring| drop(lab.ok(&["cut", ring])));
     let down = |ring: &str| format!("heartbeat link {ring} between head1 and head2 is down");
-    let mut said = Value::Null;
-    let are_down = eventually(SLOW, || {
-        said = support::json(&verb(lab, "status", &["--json"]), "status");
-        said["degraded"] == json!([down("ring0"), down("ring1")])
+    is_told(lab, |degraded| {
+        *degraded == json!([down("ring0"), down("ring1")])
     });
-    assert!(are_down, "{said:#}");
     // What one head is told the other one hears.
     lab.sh(
         "head1",
@@ -182,14 +194,9 @@ fn encrypted(lab: &Lab) {
          head -c 32 /dev/urandom >/root/secret.key
          zfs create -V 16M -o encryption=on -o keyformat=raw -o keylocation=file:///root/secret.key vmpool02/secret",
     );
-    let mut said = Value::Null;
     let locked =
         "vmpool02/secret would stay locked on head1: its key /root/secret.key is not there";
-    let is_told = eventually(SLOW, || {
-        said = support::json(&verb(lab, "status", &["--json"]), "status");
-        said["degraded"] == json!([locked])
-    });
-    assert!(is_told, "{said:#}");
+    is_told(lab, |degraded| *degraded == json!([locked]));
     let key = lab.sh("head2", "base64 -w 0 /root/secret.key");
     lab.sh(
         "head1",
@@ -299,28 +306,22 @@ fn without_room(lab: &Lab) {
         "head2",
         "dd if=/dev/zero of=/run/filler bs=64k 2>/dev/null || :",
     );
-    let mut said = Value::Null;
-    let is_told = eventually(SLOW, || {
-        said = support::json(&verb(lab, "status", &["--json"]), "status");
-        let degraded = said["degraded"].as_array().into_iter().flatten();
+    is_told(lab, |degraded| {
+        let degraded = degraded.as_array().into_iter().flatten();
         let mut degraded = degraded.filter_map(Value::as_str);
         degraded.any(|it| it.starts_with("on head2 there is no room in /run ("))
     });
-    assert!(is_told, "{said:#}");
-    let boot = || lab.sh("head2", "cat /proc/sys/kernel/random/boot_id");
-    let before = boot();
+    let before = boot(lab, "head2");
     ok(lab, "move", &["vmpool02", "head1"]);
     lab.sh("head2", "rm /run/filler");
     let status = whole(lab);
     assert_eq!(active_on(&status, "vmpool02"), "head1");
-    assert_eq!(boot(), before, "nobody is fenced");
+    assert_eq!(boot(lab, "head2"), before, "nobody is fenced");
     ok(lab, "move", &["vmpool02", "head2"]);
 }
 
 /// A head that its BMC does not switch off is shut out from the disks; and one that is not registered on a disk is told of.
 fn shut_out(lab: &Lab) {
-    let degraded =
-        || support::json(&verb(lab, "status", &["--json"]), "status")["degraded"].clone();
     // A disk of the other head's pool, by each of its paths.
     let lost = lab.sh(
         "head1",
@@ -337,12 +338,9 @@ fn shut_out(lab: &Lab) {
         "fence device reservations would shut nobody out on head1: /dev/mapper/shelf1-2: key 0x{} is not registered",
         lost.trim()
     );
-    let mut told = Value::Null;
-    let is_told = eventually(SLOW, || {
-        told = degraded();
-        told[0].as_str().is_some_and(|it| it.starts_with(&said))
+    is_told(lab, |degraded| {
+        degraded[0].as_str().is_some_and(|it| it.starts_with(&said))
     });
-    assert!(is_told, "{told:#}{said}");
     lab.sh("head1", "stonith_admin --unfence head1");
     whole(lab);
 

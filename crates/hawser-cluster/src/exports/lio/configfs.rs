@@ -112,12 +112,11 @@ impl Configfs {
                 for name in names.into_iter().chain(cache) {
                     self.value(&mut tree, &format!("{folder}/{name}"))?;
                 }
-                let info = self.read(&format!("{folder}/info"))?;
-                if let Some(bytes) = info
-                    .filter(|_| plugin == "fileio")
-                    .and_then(|it| bytes(&it))
-                {
-                    tree.insert(format!("{folder}/control"), Entry::Value(size(bytes)));
+                if plugin == "fileio" {
+                    let info = self.read(&format!("{folder}/info"))?;
+                    if let Some(bytes) = info.as_deref().and_then(bytes) {
+                        tree.insert(format!("{folder}/control"), Entry::Value(size(bytes)));
+                    }
                 }
             }
         }

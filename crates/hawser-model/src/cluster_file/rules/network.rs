@@ -305,13 +305,9 @@ fn serial(file: &ClusterFile, found: &mut Found) {
             2 => "carries more than heartbeat".to_owned(),
             count => format!("has {}", counted(count as u64, "node")),
         };
-        let link_name = link.name.to_string();
-        let broken = BrokenNetwork::SerialLink {
-            link: link_name,
-            what,
-        };
         let place = link.serial.as_ref().map_or(link.name.span(), At::span);
-        found.push(broken, place);
+        let link = link.name.to_string();
+        found.push(BrokenNetwork::SerialLink { link, what }, place);
     }
 }
 

@@ -330,7 +330,7 @@ pub(crate) fn topology(state: &State) -> Topology {
                 name: link.name.clone(),
                 mtu: Some(link.mtu),
                 speed: None,
-                switch: Some(link.switch.clone()),
+                switch: (!link.serial).then(|| link.switch.clone()),
                 serial: link.serial,
             })
             .collect(),

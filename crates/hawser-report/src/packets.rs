@@ -95,6 +95,7 @@ pub fn topology(page: &mut Page, case: &Case, packets: &PacketsAccount) {
         let sent = flows.iter().map(|f| f.account.sent).sum::<Packets>().0;
         let lost = flows.iter().map(|f| f.account.lost).sum::<Packets>().0;
         let loss = match (sent, lost) {
+            (0, _) if link.serial => "null-modem cable, not measured".to_owned(),
             (0, _) => "not measured".to_owned(),
             (_, 0) => "nothing lost".to_owned(),
             _ => format!("{:.2} % lost", lost as f64 * 100.0 / sent as f64),

@@ -54,6 +54,7 @@ fn of_head(stage: &Stage<'_>, head: &HostName, marks: [u64; 2]) -> Result<NodeLo
         step: logs.step,
         corosync: lines(&logs.texts[0]),
         pacemaker: lines(&logs.texts[1]),
+        imports: logs.imports.lines().map(str::to_owned).collect(),
         problem: logs.problem,
     })
 }

@@ -2,6 +2,7 @@
 //! scenario's promises held. `docs/outage.md` has the rules.
 
 mod events;
+pub(crate) mod imports;
 pub(crate) mod marks;
 pub(crate) mod millis;
 pub(crate) mod phase;

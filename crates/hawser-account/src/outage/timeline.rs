@@ -1,6 +1,6 @@
 //! Everything that happened, from all nodes, on the drill's own clock.
 
-use hawser_model::drill::{Clock, DrillCase, Moment};
+use hawser_model::drill::{Clock, DrillCase, Moment, NodeLogs};
 use hawser_model::names::HostName;
 
 use super::marks::{self, Mark};
@@ -20,20 +20,17 @@ pub(crate) struct At {
 /// All marks of all nodes in the order of time.
 pub(crate) fn timeline(case: &DrillCase) -> Vec<At> {
     let mut all = Vec::new();
-    let (begun, ended) = (Moment(case.recorded.saturating_mul(1_000_000)), ended(case));
     for (host, logs) in &case.logs {
-        // Whose stamps could be of two moments tells nothing.
-        if logs.step.is_some_and(|step| !step.outlasts(begun, ended)) {
+        let Some(on_drills) = clock_of(case, logs) else {
             continue;
-        }
+        };
         let mut put = |line: &str, mark: &dyn Fn(&str) -> Option<Mark>| {
             let Some((at, text)) = stamped(line, case.recorded, logs.utc_offset_s) else {
                 return;
             };
             if let Some(mark) = mark(text) {
-                let at = on_drills_clock(at, logs.clock);
                 all.push(At {
-                    at: logs.step.map_or(at, |step| step.undone(at, begun)),
+                    at: on_drills(at),
                     host: host.clone(),
                     mark,
                 });
@@ -49,6 +46,17 @@ pub(crate) fn timeline(case: &DrillCase) -> Vec<At> {
     // What is ordered by one head and ends on another within one second, or millisecond, was ordered first.
     all.sort_by_key(|mark| (mark.at, matches!(mark.mark, Mark::OperationEnded(..))));
     all
+}
+
+/// What makes a stamp of a node one by the drill's clock. `None`: its stamps could be of two moments, and tell nothing.
+pub(crate) fn clock_of(case: &DrillCase, logs: &NodeLogs) -> Option<impl Fn(Moment) -> Moment> {
+    let begun = Moment(case.recorded.saturating_mul(1_000_000));
+    let (clock, step) = (logs.clock, logs.step);
+    let tells = step.is_none_or(|step| step.outlasts(begun, ended(case)));
+    tells.then_some(move |at| {
+        let at = on_drills_clock(at, clock);
+        step.map_or(at, |step| step.undone(at, begun))
+    })
 }
 
 /// A moment of a machine's clock on the drill's.

@@ -100,6 +100,10 @@ pub struct NodeLogs {
     pub corosync: Vec<String>,
     /// Lines of pacemaker.log.
     pub pacemaker: Vec<String>,
+    /// Lines of ZFS's ring of messages (`/proc/spl/kstat/zfs/dbgmsg`) that imports of pools have written: seconds since 1970
+    /// by the node's clock, the thread, the message. Some may be older than the drill.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub imports: Vec<String>,
     /// Why there is nothing, or not all; absent when all is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,

@@ -1,11 +1,12 @@
-//! The logs of Corosync and Pacemaker on this head: from where a drill began, or their ends.
+//! The logs of Corosync and Pacemaker on this head: from where a drill began, or their ends. What ZFS says of imports is with
+//! the first.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
 use hawser_model::drill::utc_offset_s;
 
-use super::{LogTexts, clock};
+use super::{LogTexts, clock, imports};
 use crate::host::run;
 
 /// Corosync's log, as the cluster file's generation has it.
@@ -34,7 +35,10 @@ pub(in crate::host) fn read(from: Option<[u64; 2]>) -> LogTexts {
     }
     match from {
         None => clock::forget(),
-        Some(_) => logs.step = clock::was(),
+        Some(_) => {
+            logs.step = clock::was();
+            logs.imports = imports::read();
+        }
     }
     logs.utc_offset_s = utc_offset();
     logs.problem = (!problems.is_empty()).then(|| problems.join("; "));

@@ -8,6 +8,7 @@ mod clock;
 pub mod dead_man;
 mod disks;
 mod full;
+mod imports;
 pub mod logs;
 pub(super) mod look;
 mod memory;
@@ -39,6 +40,9 @@ pub struct LogTexts {
     pub lengths: [u64; 2],
     /// What they hold, from where it was asked.
     pub texts: [String; 2],
+    /// What ZFS says of imports of pools; left out where only lengths or ends were asked for.
+    #[serde(default)]
+    pub imports: String,
     /// The head's time zone in seconds east of UTC.
     pub utc_offset_s: i32,
     /// How its clock was stepped since; asked for the lengths alone, it is forgotten.

@@ -49,6 +49,7 @@ pub(crate) fn read(
                 }
             },
             ("Write Protect", "Enabled") => unit.read_only = true,
+            ("Writeback Cache", "Enabled") => unit.write_cache = Some(true),
             ("Writeback Cache", "Disabled") => unit.write_cache = Some(false),
             _ => {}
         }

@@ -64,6 +64,7 @@ pub(crate) struct Unit {
     /// The NAA identifier, whole.
     pub naa: Option<String>,
     pub block_size: Option<u32>,
+    /// Whether it has a write cache in the head's memory.
     pub write_cache: Option<bool>,
     pub unmap: Option<bool>,
     pub read_only: bool,
@@ -295,12 +296,10 @@ fn complete(name: &str, file: &mut PoolFile, picture: &mut Picture, page: &mut P
     if iscsi && !file.units.is_empty() {
         page.changed(
             &at,
-            match file.units.len() {
-                1 => format!("one volume of pool {name}"),
-                n => format!("{n} volumes of pool {name}"),
-            },
+            volumes(file.units.len(), name),
             "exports.toml lists what is offered, so a new volume is offered once it is listed as well",
         );
+        without_caches(name, file, page);
     }
     let kind = if iscsi { "iscsi" } else { "nfs" };
     if let Some(pool) = picture.pool_mut(name) {
@@ -322,6 +321,32 @@ fn complete(name: &str, file: &mut PoolFile, picture: &mut Picture, page: &mut P
             format!("names below {}", quoted(authority)),
             "[exports] iqn",
         );
+    }
+}
+
+/// A takeover loses what a head's memory holds, so a write cache there is not taken over.
+fn without_caches(name: &str, file: &mut PoolFile, page: &mut Page) {
+    let units = file.units.values().filter(|unit| !unit.read_only);
+    let cached: Vec<&Place> = units
+        .filter(|unit| unit.write_cache == Some(true))
+        .map(|unit| &unit.at)
+        .collect();
+    if let Some(first) = cached.iter().min() {
+        page.changed(
+            first,
+            format!("write cache of {}", volumes(cached.len(), name)),
+            "a takeover loses what is in it, so there is none: what is acknowledged is on the disks",
+        );
+    }
+    for unit in file.units.values_mut() {
+        unit.write_cache = unit.write_cache.filter(|on| !*on);
+    }
+}
+
+fn volumes(number: usize, pool: &str) -> String {
+    match number {
+        1 => format!("one volume of pool {pool}"),
+        n => format!("{n} volumes of pool {pool}"),
     }
 }
 

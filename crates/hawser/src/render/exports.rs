@@ -49,8 +49,8 @@ pub fn shown(report: &ExportsReport, of: &Of<'_>) -> String {
         for unit in &target.units {
             let how = match (unit.read_only, unit.write_cache) {
                 (true, _) => ", read only",
-                (false, false) => ", no write cache",
-                (false, true) => "",
+                (false, false) => "",
+                (false, true) => ", with a write cache",
             };
             let _infallible = writeln!(
                 out,

@@ -148,7 +148,7 @@ fn unit(
     let size = size.map(u32::try_from).transpose().map_err(too_large)?;
     unit.block_size = size.filter(|n| *n != 512);
     let back = whole.flag("write_back")?;
-    unit.write_cache = back.filter(|back| !*back && plugin == "fileio");
+    unit.write_cache = back.filter(|_| plugin == "fileio");
     unit.unmap = (attributes.flag("emulate_tpu")? == Some(false)).then_some(false);
     unit.read_only = whole.flag("readonly")? == Some(true);
     Ok(unit)

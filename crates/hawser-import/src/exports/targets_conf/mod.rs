@@ -231,7 +231,7 @@ fn setting(
             };
             match store {
                 Some(store) => store.unit.write_cache = Some(on),
-                None => open.write_cache = (!on).then_some(false),
+                None => open.write_cache = Some(on),
             }
         }
         ("block-size", Some(Store { unit, .. })) => match value.parse() {
@@ -354,8 +354,8 @@ fn close(open: Open, offered: &mut Offered, page: &mut Page) -> Result<(), Malfo
         }
         unit.serial = unit.serial.or_else(|| serial.clone());
         unit.read_only |= read_only;
-        // One that is on is not taken over: a takeover would lose what is in it.
-        unit.write_cache = unit.write_cache.or(write_cache).filter(|on| !*on);
+        // tgtd has one unless it is told otherwise.
+        unit.write_cache = unit.write_cache.or(write_cache).or(Some(true));
         if unit.naa.is_none() && unit.serial.is_none() {
             page.changed(
                 &unit.at,

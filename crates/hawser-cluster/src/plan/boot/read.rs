@@ -22,19 +22,32 @@ pub(crate) fn mounts(fstab: &str) -> Vec<Mount> {
         .collect()
 }
 
-/// The directories of an exports(5) file.
+/// The directories that an exports(5) file offers whether or not anything is mounted there.
 pub(crate) fn exported(text: &str) -> Vec<String> {
     // A line goes on behind a backslash at its end.
     let whole = text.replace("\\\n", " ");
     let lines = whole.lines().map(str::trim);
     lines
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        .filter_map(|line| match line.strip_prefix('"') {
-            Some(quoted) => quoted.split('"').next(),
-            None => line.split_whitespace().next(),
+        .map(|line| match line.strip_prefix('"') {
+            Some(quoted) => quoted.split_once('"').unwrap_or((quoted, "")),
+            None => line.split_once(char::is_whitespace).unwrap_or((line, "")),
         })
-        .map(str::to_owned)
+        .filter(|(_, clients)| !waits_for_its_mount(clients))
+        .map(|(directory, _)| directory.to_owned())
         .collect()
+}
+
+/// Whether each client has the option by which a directory is only exported while it is mounted. ZFS gives it to what
+/// `sharenfs` exports.
+fn waits_for_its_mount(clients: &str) -> bool {
+    let waits = |client: &str| {
+        let (_, options) = client.split_once('(').unwrap_or_default();
+        let mut options = options.trim_end_matches(')').split(',');
+        options.any(|option| option == "mountpoint" || option == "mp")
+    };
+    let mut clients = clients.split_whitespace().peekable();
+    clients.peek().is_some() && clients.all(waits)
 }
 
 /// The backing stores in a targets.conf(5) of tgt-admin.
@@ -139,6 +152,13 @@ mod tests {
     fn exports_may_be_quoted_and_go_on_in_the_next_line() {
         let text = "#/x *(ro)\n/vmpool01 \\\n  10.0.0.1(rw)\n\"/srv/with space\" *(ro)\n\n";
         assert_eq!(exported(text), ["/vmpool01", "/srv/with space"]);
+    }
+
+    #[test]
+    fn what_is_exported_only_while_it_is_mounted_is_not_offered_at_boot() {
+        let text = "/vmpool02/shared *(sec=sys,rw,no_subtree_check,mountpoint,crossmnt)\n/a b(mp) c(rw,mp)\n\
+                    /one b(mp) c(rw)\n/two *(mountpoint=/other)\n/three\n/four *\n";
+        assert_eq!(exported(text), ["/one", "/two", "/three", "/four"]);
     }
 
     #[test]

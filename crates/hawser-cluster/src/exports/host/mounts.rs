@@ -23,6 +23,11 @@ pub fn mounted(place: &Path) -> std::io::Result<Option<Mount>> {
     Ok(find(&text, &place.to_string_lossy()))
 }
 
+/// Whether something is mounted at this very place, of proc_pid_mountinfo(5). It does not touch the place itself.
+pub fn is_mounted(mountinfo: &str, place: &str) -> bool {
+    find(mountinfo, place).is_some()
+}
+
 /// The last one mounted there, of proc_pid_mountinfo(5).
 fn find(text: &str, place: &str) -> Option<Mount> {
     let one = |line: &str| {

@@ -176,6 +176,11 @@ impl Saved {
         self.before.iter().chain([&self.desired])
     }
 
+    /// What starts exported by NFS and may still be exported: pairs of a directory and a client.
+    pub fn nfs_pairs(&self) -> BTreeSet<(String, String)> {
+        self.starts().flat_map(Desired::nfs_pairs).collect()
+    }
+
     /// Its volumes, as they were when it was made.
     pub fn places(&self) -> Places {
         let volumes = self.volumes.iter();

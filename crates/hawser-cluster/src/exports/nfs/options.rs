@@ -35,6 +35,7 @@ pub struct NfsOptions {
     anongid: u32,
     sec: Vec<String>,
     fsid: Option<String>,
+    waits: bool,
 }
 
 impl Default for NfsOptions {
@@ -45,6 +46,7 @@ impl Default for NfsOptions {
             anongid: NOBODY,
             sec: vec!["sys".into()],
             fsid: None,
+            waits: false,
         }
     }
 }
@@ -71,9 +73,15 @@ impl NfsOptions {
     pub fn shown(text: &str) -> Self {
         let mut options = Self::default();
         for option in text.split(',') {
+            options.waits |= ["mountpoint", "mp"].contains(&option);
             options.take(option);
         }
         options
+    }
+
+    /// Whether the directory is only served while it is mounted (`mountpoint`). ZFS sets it for `sharenfs`; Hawser never does.
+    pub fn waits_for_its_mount(&self) -> bool {
+        self.waits
     }
 
     /// The same with the number of the file system.
@@ -189,6 +197,9 @@ mod tests {
         assert_eq!(NfsOptions::shown(&asked.to_string()), asked);
         assert_eq!(asked.brief(), "ro,insecure,no_root_squash,sec=krb5p:krb5i");
         assert_eq!(NfsOptions::written("rw").unwrap().brief(), "rw");
+        let of_zfs =
+            NfsOptions::shown("sync,wdelay,hide,crossmnt,no_subtree_check,mountpoint,sec=sys,rw");
+        assert!(of_zfs.waits_for_its_mount() && !asked.waits_for_its_mount());
     }
 
     #[test]

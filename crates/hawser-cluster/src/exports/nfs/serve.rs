@@ -6,11 +6,11 @@ use std::path::Path;
 use hawser_tool::Deadline;
 
 use super::kept::{Kept, lines};
+use super::options::NfsOptions;
 use super::plan::plan;
 use super::reclaim::{finish, is_under_way};
 use super::server::{NfsError, look, perform, ready, release};
 use super::table::{Found, Pair};
-use crate::exports::desired::Desired;
 use crate::exports::host::LOOK_AGAIN;
 use crate::exports::service::job::{Job, Purpose};
 use crate::exports::service::owned::{Thing, Whose, only_ours};
@@ -81,11 +81,21 @@ fn kept<'a>(job: &Job<'_>) -> Option<Step<'a>> {
 /// What is found of the pool in this table.
 fn looked<'a>(job: &Job<'a>, mut table: Found) -> Result<Option<Looked<'a>>, ServiceError> {
     let desired = job.desired();
-    // What this pool has exported: by its copy. Without one, all that is below its root.
-    let below = |(path, _): &&Pair| Path::new(path).starts_with(&job.parameters.root);
+    // The copy says what this pool has exported. Without one it is all that is below its root. What ZFS exports by itself goes
+    // with the pool, and says nothing of its health.
+    let health = job.purpose == Purpose::Health;
+    let is_ours = |(path, _): &Pair, options: &NfsOptions| {
+        Path::new(path).starts_with(&job.parameters.root)
+            && !(health && options.waits_for_its_mount())
+    };
     let ours: BTreeSet<Pair> = match job.saved {
-        Some(saved) => saved.starts().flat_map(Desired::nfs_pairs).collect(),
-        None => table.keys().filter(below).cloned().collect(),
+        Some(saved) => saved.nfs_pairs(),
+        None => {
+            let below = table
+                .iter()
+                .filter(|(pair, options)| is_ours(pair, options));
+            below.map(|(pair, _)| pair.clone()).collect()
+        }
     };
     let mut wrong = Vec::new();
     match (job.purpose, job.saved) {
@@ -105,7 +115,7 @@ fn looked<'a>(job: &Job<'a>, mut table: Found) -> Result<Option<Looked<'a>>, Ser
         _ => {}
     }
     // What no copy says was made by a start goes only with the whole pool.
-    let kept = job.purpose == Purpose::Health || (job.saved.is_none() && !job.stops());
+    let kept = health || (job.saved.is_none() && !job.stops());
     let goes = if kept { &BTreeSet::new() } else { &ours };
     let operations = plan(&desired.nfs, &table, goes).into_iter();
     let steps = operations.map(|operation| Step {
@@ -132,9 +142,9 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::exports::Desired;
     use crate::exports::desired::DesiredDirectory;
     use crate::exports::host::{Parameters, Saved};
-    use crate::exports::nfs::NfsOptions;
     use crate::exports::service::here::Here;
 
     fn table(pairs: &[(&str, &str)]) -> Found {
@@ -238,5 +248,16 @@ mod tests {
             Some((vec![], vec![foreign.into()], 1))
         );
         assert_eq!(watched(&[ELSE]), None);
+    }
+
+    #[test]
+    fn what_zfs_exports_by_itself_says_nothing_of_health() {
+        let (here, parameters, wanted) =
+            (Here::default(), Parameters::of("tank"), desired(&[HOME]));
+        let job = Job::new(&here, &parameters, Purpose::Health, None, Some(&wanted)).unwrap();
+        let shared = ("/tank/shared".to_owned(), "*".to_owned());
+        let options = NfsOptions::shown("sync,crossmnt,mountpoint,sec=sys,rw");
+        let there = Found::from([(shared, options)]);
+        assert!(looked(&job, there).unwrap().is_none(), "nothing runs yet");
     }
 }

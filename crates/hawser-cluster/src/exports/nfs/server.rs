@@ -14,6 +14,7 @@ use super::client::bracketed;
 use super::flush;
 use super::plan::Operation;
 use super::table::{Found, table};
+use crate::exports::host::is_mounted;
 
 /// Where the kernel's server is talked to.
 pub const NFSD: &str = "/proc/fs/nfsd";
@@ -115,6 +116,25 @@ pub fn look() -> Result<Found, NfsError> {
         command: "exportfs -s".into(),
         said: format!("\"{line}\", which is not understood"),
     })
+}
+
+/// What of it is served. What waits for its mount and is not mounted stands in the table alone: after a boot that is what `sharenfs`
+/// exported before, of a pool that another head has now.
+pub fn served() -> Result<Found, NfsError> {
+    let mut found = look()?;
+    if let Ok(mounts) = fs::read("/proc/self/mountinfo") {
+        let mounts = String::from_utf8_lossy(&mounts);
+        found.retain(|(directory, _), options| {
+            !options.waits_for_its_mount() || is_mounted(&mounts, directory)
+        });
+    }
+    Ok(found)
+}
+
+/// Whether the server has a client of NFS 4.
+pub fn has_clients() -> bool {
+    let clients = fs::read_dir(Path::new(NFSD).join("clients"));
+    clients.is_ok_and(|mut clients| clients.next().is_some())
 }
 
 /// Does one thing.

@@ -100,7 +100,8 @@ pub(super) fn make(
         false => server::start(target, &job, &mut copy, said)?,
     }
     if !desired.nfs.is_empty() {
-        reclaim::admit(parameters, &wanted.clients, said)?;
+        let own = job.saved.map(Saved::nfs_pairs).unwrap_or_default();
+        reclaim::admit(parameters, &own, &wanted.clients, said)?;
     }
     server::start(NFS, &job, &mut copy, said)?;
     copy.before.clear();

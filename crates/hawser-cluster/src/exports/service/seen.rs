@@ -10,7 +10,6 @@ use hawser_tool::Deadline;
 
 use super::ServiceError;
 use super::here::Here;
-use crate::exports::desired::Desired;
 use crate::exports::host::{
     Facts, LOOK_AGAIN, Parameters, Places, SERVERS, Saved, closure, places_at, places_of_pool,
 };
@@ -51,7 +50,7 @@ impl Scope {
         let mut volumes = places_at(units.map(|unit| unit.path.as_str()));
         volumes.extend(saved.places());
         Self {
-            nfs: saved.starts().flat_map(Desired::nfs_pairs).collect(),
+            nfs: saved.nfs_pairs(),
             volumes,
             root,
             started: true,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use hawser_files::replace;
 
 use crate::exports::nfs::reclaim::start;
-use crate::exports::nfs::server::{NFSD, NfsError, look};
+use crate::exports::nfs::server::{NFSD, NfsError, served};
 use crate::host::NodeError;
 
 /// How many there were, while they are gone.
@@ -24,7 +24,7 @@ pub(super) fn unfit(root: &str) -> Result<Option<String>, NodeError> {
         command: "exportfs -s".to_owned(),
         said: error.to_string(),
     };
-    let exported = look().map_err(failed)?;
+    let exported = served().map_err(failed)?;
     let none = !exported
         .keys()
         .any(|(path, _)| Path::new(path).starts_with(root));

@@ -16,6 +16,7 @@ mod record;
 mod restart;
 mod tracked;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -25,7 +26,9 @@ use hawser_tool::processes;
 use sha2::{Digest, Sha256};
 
 use super::kept::FILES;
-use super::server::{NFSD, NfsError, look, superblock, threads};
+use super::options::NfsOptions;
+use super::server::{NFSD, NfsError, has_clients, served, superblock};
+use super::table::{Found, Pair};
 use crate::addresses;
 use crate::corosync::Conf;
 use crate::exports::desired::Desired;
@@ -66,7 +69,7 @@ impl Lost {
 struct Server {
     /// It exports of the pool already: the file is only read again.
     serves: bool,
-    /// It exports something beside.
+    /// It serves others beside.
     serves_others: bool,
     /// The daemon that keeps the kernel's list runs.
     tracks: bool,
@@ -97,12 +100,14 @@ impl Server {
 }
 
 /// Has this host's server let the clients of a pool reclaim what they held, before it exports anything of it. That they cannot is
-/// said, and is no reason not to serve them. `record` is what the pool says, or why that cannot be read.
+/// said, and is no reason not to serve them. `own` is what an earlier start exported, `record` what the pool says, or why that
+/// cannot be read.
 ///
 /// # Errors
 /// The server does not stop or start.
 pub fn admit(
     parameters: &Parameters,
+    own: &BTreeSet<Pair>,
     record: &Result<Record, String>,
     said: &mut dyn FnMut(&str),
 ) -> Result<(), NfsError> {
@@ -115,18 +120,18 @@ pub fn admit(
     if let Err(error) = note(&parameters.pool, &record.to_text()) {
         said(&error.to_string());
     }
-    let table = look()?;
-    let of_pool = |path: &String| Path::new(path).starts_with(&parameters.root);
     let scope = scope();
+    let table = served()?;
+    let beside = Beside::of(&table, &parameters.root, has_clients());
     let server = Server {
-        serves: table.keys().any(|(path, _)| of_pool(path)),
-        serves_others: table.keys().any(|(path, _)| !of_pool(path)),
+        serves: own.iter().any(|pair| table.contains_key(pair)),
+        serves_others: beside == Beside::Others,
         tracks: !processes::own("nfsdcld").is_empty() && Path::new(tracked::DATABASE).exists(),
         scope: restart::has(&scope),
     };
     let clients = record.clients.len() + record.nfs3.len();
     let restarts = match server.restarts(clients > 0) {
-        Ok(true) if server.serves_others && restart::hangs() => Err(Lost::Hangs),
+        Ok(true) if !table.is_empty() && restart::hangs() => Err(Lost::Hangs),
         other => other,
     };
     match restarts {
@@ -140,7 +145,7 @@ pub fn admit(
     // A restart drops the locks of NFS 3, also of what is served beside: of who holds any, and of who is about to reclaim what an
     // earlier restart has dropped.
     let mut nfs3 = record.nfs3.clone();
-    if server.serves_others {
+    if !table.is_empty() {
         nfs3.extend(monitored::holders());
         nfs3.extend(noted_of_all().flat_map(|record| record.nfs3));
     }
@@ -154,7 +159,7 @@ pub fn admit(
     // While it is stopped no grace period ends, which takes its list away.
     let (added, told) = restart::again(&scope, !nfs3.is_empty(), || {
         let database = Path::new(tracked::DATABASE);
-        tracked::add(database, &record.clients, !server.serves_others)
+        tracked::add(database, &record.clients, beside == Beside::Nothing)
     })?;
     restart::by_systemd(&scope);
     said(&match (added, clients) {
@@ -168,6 +173,32 @@ pub fn admit(
         said(&format!("{why}: {LOST}"));
     }
     Ok(())
+}
+
+/// What the server serves beside a pool that comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Beside {
+    /// Nothing, and nobody: who is in its list may have lost its locks to another head meanwhile.
+    Nothing,
+    /// What ZFS exports once it has imported a pool: of this one, or of one that comes next.
+    OfZfs,
+    /// Somebody who knows the server as it is.
+    Others,
+}
+
+impl Beside {
+    fn of(table: &Found, root: &Path, clients: bool) -> Self {
+        let outside = table.iter();
+        let outside = outside.filter(|((path, _), _)| !Path::new(path).starts_with(root));
+        let outside: Vec<&NfsOptions> = outside.map(|(_, options)| options).collect();
+        let of_zfs = outside.iter().all(|it| it.waits_for_its_mount());
+        match (outside.is_empty(), clients) {
+            (true, false) => Self::Nothing,
+            (false, true) => Self::Others,
+            _ if of_zfs => Self::OfZfs,
+            _ => Self::Others,
+        }
+    }
 }
 
 const LOST: &str = "clients lose the locks that they hold";
@@ -191,12 +222,16 @@ pub fn remember(parameters: &Parameters, served: &Desired) -> Result<(), NfsErro
 /// The server's list cannot be read.
 pub fn news(parameters: &Parameters, served: &Desired) -> Result<Option<String>, NfsError> {
     let database = Path::new(tracked::DATABASE);
+    let server = restart::began();
     // A server that was stopped has no clients, and its clients still have their locks.
-    if served.nfs.is_empty() || !database.exists() || is_under_way() || threads().unwrap_or(0) == 0
-    {
+    if served.nfs.is_empty() || !database.exists() || is_under_way() || server.is_none() {
         return Ok(None);
     }
     let text = present(parameters, database)?.to_text();
+    // Nor has one that is stopped while it is looked at: it ends its threads before its connections (`nfsd_svc`).
+    if restart::began() != server {
+        return Ok(None);
+    }
     let same = noted(&parameters.pool)?.as_deref() == Some(text.as_str());
     Ok((!same).then_some(text))
 }
@@ -332,6 +367,30 @@ mod tests {
             ..beside
         };
         lost(somebody, Lost::OtherScope);
+    }
+
+    /// A head that had booted kept its own name for what ZFS had exported, and the clients of a pool lost their locks.
+    #[test]
+    fn what_zfs_exports_by_itself_keeps_no_server_from_starting_again() {
+        let exported = |paths: &[(&str, &str)]| -> Found {
+            let one = |(path, options): &(&str, &str)| {
+                let pair = ((*path).to_owned(), "*".to_owned());
+                (pair, NfsOptions::shown(options))
+            };
+            paths.iter().map(one).collect()
+        };
+        let beside = |table: &Found, clients| Beside::of(table, Path::new("/tank"), clients);
+        let nothing = exported(&[]);
+        assert_eq!(beside(&nothing, false), Beside::Nothing);
+        let own = exported(&[("/tank/shared", "rw,mountpoint")]);
+        assert_eq!(beside(&own, false), Beside::Nothing);
+        // Its clients came before the first start: they may reclaim.
+        assert_eq!(beside(&own, true), Beside::OfZfs);
+        let next = exported(&[("/tank2/shared", "rw,mountpoint")]);
+        assert_eq!(beside(&next, false), Beside::OfZfs);
+        assert_eq!(beside(&next, true), Beside::Others);
+        let somebodys = exported(&[("/srv", "rw"), ("/tank2/shared", "rw,mountpoint")]);
+        assert_eq!(beside(&somebodys, false), Beside::Others);
     }
 
     #[test]

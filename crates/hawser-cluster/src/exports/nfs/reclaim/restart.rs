@@ -58,8 +58,8 @@ fn note(scope: &str) -> Option<String> {
     Some(format!("{scope} {}\n", began()?))
 }
 
-/// When the server that runs began, in clock ticks after the boot.
-fn began() -> Option<u64> {
+/// When the server that runs began, in clock ticks after the boot; `None`: none runs.
+pub fn began() -> Option<u64> {
     let threads = processes::own("nfsd").into_iter();
     threads.map(|thread| thread.began).min()
 }

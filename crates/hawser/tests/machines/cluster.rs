@@ -154,12 +154,71 @@ fn an_appliance_on_zfs_loses_a_head_and_nothing_that_it_acknowledged() {
     let lab = built("machines-zfs.toml");
     by_the_serial_line(&lab);
     encrypted(&lab);
-    appliance(&lab, |head| on_zfs(&lab, head));
+    lab.sh("head1", "zpool set multihost=on vmpool01");
+    let report = appliance(&lab, |head| on_zfs(&lab, head));
+    watched(&report);
     let unlocked = lab.sh(
         "head2",
         "zfs get -H -o value keystatus vmpool02/secret && test -b /dev/zvol/vmpool02/secret",
     );
     assert_eq!(unlocked, "available\n");
+    half_resilvered(&lab);
+}
+
+/// What the import waited for is named by ZFS's own messages: it watches a pool for the other head, for ten seconds at least
+/// (`spa_activity_check_duration`), and a drill's account adds up.
+fn watched(report: &Value) {
+    let findings = report["findings"].as_array().expect("findings");
+    let slow = findings.iter().find(|it| it["code"] == "slow-import");
+    let slow = slow.unwrap_or_else(|| panic!("{report:#}"));
+    let evidence = &slow["evidence"];
+    let seconds = |part: &str| {
+        evidence[part]
+            .as_u64()
+            .unwrap_or_else(|| panic!("{slow:#}"))
+    };
+    assert!(seconds("watched_s") >= 10, "{slow:#}");
+    let parts = [
+        "before_import_s",
+        "watched_s",
+        "loading_s",
+        "after_import_s",
+    ];
+    let all: u64 = parts.into_iter().map(seconds).sum();
+    let pool_ms = seconds("pool_ms");
+    assert!((all * 1000).abs_diff(pool_ms) <= 500, "{slow:#}");
+    println!("seen: an import with multihost: {evidence}");
+}
+
+/// A head dies while a disk of its pool is made whole again: the other one imports the pool, and goes on with that.
+fn half_resilvered(lab: &Lab) {
+    let sum = lab.sh(
+        "head2",
+        "echo 1 >/sys/module/zfs/parameters/zfs_scan_suspend_progress
+         zpool offline vmpool01 ubd-shelf1-1
+         dd if=/dev/urandom of=/vmpool01/filler bs=1M count=8 conv=fsync 2>/dev/null
+         zpool online vmpool01 ubd-shelf1-1
+         sha256sum /vmpool01/filler",
+    );
+    is_told(lab, |degraded| {
+        let mut told = degraded.as_array().into_iter().flatten();
+        told.any(|it| {
+            it.as_str()
+                .is_some_and(|it| it.contains("vmpool01") && it.contains("resilvers"))
+        })
+    });
+    lab.ok(&["power", "cut", "head2"]);
+    let resilvered = "zpool wait -t resilver vmpool01 && zpool status vmpool01 | grep -c 'scan: resilvered .* with 0 errors'";
+    assert!(eventually(SLOW, || lab.try_sh("head1", resilvered).stdout == "1\n"));
+    assert_eq!(
+        lab.sh(
+            "head1",
+            "zpool status -x vmpool01; sha256sum /vmpool01/filler"
+        ),
+        format!("pool 'vmpool01' is healthy\n{sum}")
+    );
+    lab.ok(&["power", "on", "head2"]);
+    whole(lab);
 }
 
 /// Both networks between the heads are cut, and by the null-modem cable they stay one cluster.
@@ -299,12 +358,16 @@ fn an_appliance_on_lvm_loses_a_head_and_nothing_that_it_acknowledged() {
     });
 }
 
-/// A head without room in /run is told of, and gives its pool up as any other: a stop that failed there would have it fenced.
+/// A head without room in /run, and with a full journal, is told of, and gives its pool up as any other: a stop that failed
+/// there would have it fenced.
 fn without_room(lab: &Lab) {
     whole(lab);
     lab.sh(
         "head2",
-        "dd if=/dev/zero of=/run/filler bs=64k 2>/dev/null || :",
+        "mkdir -p /var/log/journal && mount -t tmpfs -o size=64k journal /var/log/journal
+         systemctl restart systemd-journald && journalctl --flush
+         dd if=/dev/zero of=/var/log/journal/filler bs=4k 2>/dev/null || :
+         dd if=/dev/zero of=/run/filler bs=64k 2>/dev/null || :",
     );
     is_told(lab, |degraded| {
         let degraded = degraded.as_array().into_iter().flatten();
@@ -313,7 +376,10 @@ fn without_room(lab: &Lab) {
     });
     let before = boot(lab, "head2");
     ok(lab, "move", &["vmpool02", "head1"]);
-    lab.sh("head2", "rm /run/filler");
+    lab.sh(
+        "head2",
+        "rm /run/filler && umount -l /var/log/journal && systemctl restart systemd-journald && journalctl --flush",
+    );
     let status = whole(lab);
     assert_eq!(active_on(&status, "vmpool02"), "head1");
     assert_eq!(boot(lab, "head2"), before, "nobody is fenced");
@@ -585,8 +651,15 @@ fn directories_by_nfs_are_written_and_locked_on_whichever_pool_comes_or_goes() {
         still_held(scenario);
         whole(&lab);
     };
+    // What ZFS exports by itself goes with its pool, and Hawser leaves it alone.
+    let shared = |head: &str| lab.sh(head, "exportfs -s | grep -c '^/vmpool02/shared ' || :");
+    lab.sh("head2", "zfs create -o sharenfs=on vmpool02/shared");
+    assert_eq!(shared("head2"), "1\n");
     // The other pool comes to the head, and goes. By one version a client has both over one connection then.
     ok(&lab, "move", &["vmpool02", "head1"]);
+    assert_eq!([shared("head1"), shared("head2")], ["1\n", "0\n"]);
+    lab.sh("head1", "hawser exports start vmpool02");
+    assert_eq!(shared("head1"), "1\n");
     assert_eq!(lab.sh("head1", exported), "1\n");
     still_held("another pool's arrival");
     let mount = |version: &str| {
@@ -702,8 +775,8 @@ fn built_on(release: &str, file: &str) -> Lab {
     ])
 }
 
-/// Looks at each head, moves a pool under a client's file system, and takes a head's power.
-fn appliance(lab: &Lab, look: impl Fn(&str)) {
+/// Looks at each head, moves a pool under a client's file system, and takes a head's power; what that drill reports.
+fn appliance(lab: &Lab, look: impl Fn(&str)) -> Value {
     let status = whole(lab);
     assert_eq!(active_on(&status, "vmpool01"), "head1");
     assert_eq!(active_on(&status, "vmpool02"), "head2");
@@ -786,7 +859,7 @@ fn appliance(lab: &Lab, look: impl Fn(&str)) {
     reserved("a switchover");
 
     // A head without power.
-    held(lab, "power-cut", json!(["head1"]));
+    let report = held_with(lab, "power-cut", json!(["head1"]), &[]);
     alua("a power cut");
     reserved("a power cut");
     let status = whole(lab);
@@ -798,4 +871,5 @@ fn appliance(lab: &Lab, look: impl Fn(&str)) {
         "before\nafter\n"
     );
     lab.sh("client1", "umount /mnt && e2fsck -fn /dev/mapper/mpatha");
+    report
 }

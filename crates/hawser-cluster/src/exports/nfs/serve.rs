@@ -84,16 +84,14 @@ fn looked<'a>(job: &Job<'a>, mut table: Found) -> Result<Option<Looked<'a>>, Ser
     // The copy says what this pool has exported. Without one it is all that is below its root. What ZFS exports by itself goes
     // with the pool, and says nothing of its health.
     let health = job.purpose == Purpose::Health;
-    let is_ours = |(path, _): &Pair, options: &NfsOptions| {
+    let is_ours = |((path, _), options): &(&Pair, &NfsOptions)| {
         Path::new(path).starts_with(&job.parameters.root)
             && !(health && options.waits_for_its_mount())
     };
     let ours: BTreeSet<Pair> = match job.saved {
         Some(saved) => saved.nfs_pairs(),
         None => {
-            let below = table
-                .iter()
-                .filter(|(pair, options)| is_ours(pair, options));
+            let below = table.iter().filter(is_ours);
             below.map(|(pair, _)| pair.clone()).collect()
         }
     };

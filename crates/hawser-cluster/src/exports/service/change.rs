@@ -100,8 +100,8 @@ pub(super) fn make(
         false => server::start(target, &job, &mut copy, said)?,
     }
     if !desired.nfs.is_empty() {
-        let own = job.saved.map(Saved::nfs_pairs).unwrap_or_default();
-        reclaim::admit(parameters, &own, &wanted.clients, said)?;
+        let started = job.saved.map(Saved::nfs_pairs).unwrap_or_default();
+        reclaim::admit(parameters, &started, &wanted.clients, said)?;
     }
     server::start(NFS, &job, &mut copy, said)?;
     copy.before.clear();

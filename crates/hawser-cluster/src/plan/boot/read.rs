@@ -1,6 +1,7 @@
 //! The lines of a head's files that mount, export or offer something at boot.
 
 use super::Mount;
+use crate::exports::nfs::NfsOptions;
 
 /// What a `fstab` mounts at boot, without other names of the devices.
 pub(crate) fn mounts(fstab: &str) -> Vec<Mount> {
@@ -38,13 +39,11 @@ pub(crate) fn exported(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Whether each client has the option by which a directory is only exported while it is mounted. ZFS gives it to what
-/// `sharenfs` exports.
+/// Whether all clients have it only while it is mounted.
 fn waits_for_its_mount(clients: &str) -> bool {
     let waits = |client: &str| {
         let (_, options) = client.split_once('(').unwrap_or_default();
-        let mut options = options.trim_end_matches(')').split(',');
-        options.any(|option| option == "mountpoint" || option == "mp")
+        NfsOptions::shown(options.trim_end_matches(')')).waits_for_its_mount()
     };
     let mut clients = clients.split_whitespace().peekable();
     clients.peek().is_some() && clients.all(waits)

@@ -100,14 +100,14 @@ impl Server {
 }
 
 /// Has this host's server let the clients of a pool reclaim what they held, before it exports anything of it. That they cannot is
-/// said, and is no reason not to serve them. `own` is what an earlier start exported, `record` what the pool says, or why that
-/// cannot be read.
+/// said, and is no reason not to serve them. `started` is what an earlier start exported, `record` what the pool says, or why
+/// that cannot be read.
 ///
 /// # Errors
 /// The server does not stop or start.
 pub fn admit(
     parameters: &Parameters,
-    own: &BTreeSet<Pair>,
+    started: &BTreeSet<Pair>,
     record: &Result<Record, String>,
     said: &mut dyn FnMut(&str),
 ) -> Result<(), NfsError> {
@@ -124,7 +124,7 @@ pub fn admit(
     let table = served()?;
     let beside = Beside::of(&table, &parameters.root, has_clients());
     let server = Server {
-        serves: own.iter().any(|pair| table.contains_key(pair)),
+        serves: started.iter().any(|pair| table.contains_key(pair)),
         serves_others: beside == Beside::Others,
         tracks: !processes::own("nfsdcld").is_empty() && Path::new(tracked::DATABASE).exists(),
         scope: restart::has(&scope),
@@ -190,13 +190,12 @@ impl Beside {
     fn of(table: &Found, root: &Path, clients: bool) -> Self {
         let outside = table.iter();
         let outside = outside.filter(|((path, _), _)| !Path::new(path).starts_with(root));
-        let outside: Vec<&NfsOptions> = outside.map(|(_, options)| options).collect();
-        let of_zfs = outside.iter().all(|it| it.waits_for_its_mount());
-        match (outside.is_empty(), clients) {
-            (true, false) => Self::Nothing,
-            (false, true) => Self::Others,
-            _ if of_zfs => Self::OfZfs,
-            _ => Self::Others,
+        let mut outside = outside.map(|(_, options)| options).peekable();
+        match (outside.peek().is_some(), clients) {
+            (false, false) => Self::Nothing,
+            (false, true) => Self::OfZfs,
+            (true, false) if outside.all(NfsOptions::waits_for_its_mount) => Self::OfZfs,
+            (true, _) => Self::Others,
         }
     }
 }

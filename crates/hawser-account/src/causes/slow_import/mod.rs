@@ -4,7 +4,6 @@
 //! Evidence: the length of the start operation of the pool's storage; of a ZFS pool, where its own messages were kept, what
 //! it was made of. Certain; a warning from two seconds on. Cases: `drill/slow-import`, `drill/import-watched`.
 
-use hawser_model::drill::ResourceFacts;
 use hawser_model::finding::{Confidence, Place, Severity};
 use serde::Serialize;
 
@@ -26,10 +25,8 @@ pub(crate) struct SlowImport {
 
 const LEAST: Millis = Millis(2000);
 
-const ZFS: &str = "ocf:heartbeat:ZFS";
-
-const WITHOUT_MULTIHOST: &str = "Cluster fencing already excludes the other host; without `multihost` the import is shorter. \
-     Price: the pool's own guard against two hosts is gone, and fencing is the only one left.";
+const MULTIHOST: &str = "With `multihost=on` OpenZFS watches the pool for another host's activity before it imports. Cluster \
+     fencing already excludes the other host; without `multihost` the import is shorter. Price: the pool's own guard against two hosts is gone, and fencing is the only one left.";
 
 const FEWER_DEVICES: &str = "Fewer devices to look through (`import_options` with `-d` for each of the pool's own, where it \
      has none) cost nothing.";
@@ -44,8 +41,8 @@ impl OutageCause for SlowImport {
         let storage = storages.next();
         // Of several, or of one that was started twice, the parts would not be those of `took`.
         let is_one = storages.next().is_none() && view.of(Phase::Pool).count() == 1;
-        let is_zfs = |resource: &&ResourceFacts| is_one && resource.agent == ZFS;
-        let import = storage.filter(is_zfs).and_then(|storage| {
+        let zfs = storage.filter(|resource| is_one && resource.agent.ends_with(":ZFS"));
+        let import = zfs.and_then(|storage| {
             let zpool = storage.parameters.get("pool").unwrap_or(&pool.name);
             imports::parts(view.case, &span.host, zpool, (span.from, span.to))
         });
@@ -110,17 +107,11 @@ impl Cause for SlowImport {
 
 /// Of an import whose messages nobody kept.
 fn unknown_import() -> String {
-    format!(
-        "Look at what the import waits for: with `multihost=on` OpenZFS watches the pool for another host's activity before \
-         it imports. {WITHOUT_MULTIHOST} {FEWER_DEVICES}"
-    )
+    format!("Look at what the import waits for. {MULTIHOST} {FEWER_DEVICES}")
 }
 
 /// What shortens the part that took longest, and those that may have taken as long: the seconds are whole ones.
 fn longest_parts(parts: ImportParts) -> String {
-    let without_multihost = format!(
-        "With `multihost=on` OpenZFS watches the pool for another host's activity before it imports. {WITHOUT_MULTIHOST}"
-    );
     let fewer_devices = format!(
         "Look at what is done before ZFS is asked for the pool: the agent starts, and `zpool import` reads the labels of \
          devices. {FEWER_DEVICES}"
@@ -131,7 +122,7 @@ fn longest_parts(parts: ImportParts) -> String {
          systems, and the agent looks at the pool. Price of `canmount=noauto` for file systems that no client uses: they must \
          be mounted by hand.";
     let all = [
-        (parts.watched, without_multihost.as_str()),
+        (parts.watched, MULTIHOST),
         (parts.before, fewer_devices.as_str()),
         (parts.loading, load),
         (parts.after, after),

@@ -37,6 +37,12 @@ fn is_told(lab: &Lab, is: impl Fn(&Value) -> bool) {
     assert!(is_told, "{said:#}");
 }
 
+/// Whether something is degraded whose text is so.
+fn any(degraded: &Value, is: impl Fn(&str) -> bool) -> bool {
+    let texts = degraded.as_array().into_iter().flatten();
+    texts.filter_map(Value::as_str).any(is)
+}
+
 /// Which boot this is of a head: another one after it was fenced.
 fn boot(lab: &Lab, head: &str) -> String {
     lab.sh(head, "cat /proc/sys/kernel/random/boot_id")
@@ -201,10 +207,8 @@ fn half_resilvered(lab: &Lab) {
          sha256sum /vmpool01/filler",
     );
     is_told(lab, |degraded| {
-        let mut told = degraded.as_array().into_iter().flatten();
-        told.any(|it| {
-            it.as_str()
-                .is_some_and(|it| it.contains("vmpool01") && it.contains("resilvers"))
+        any(degraded, |it| {
+            it.contains("vmpool01") && it.contains("resilvers")
         })
     });
     lab.ok(&["power", "cut", "head2"]);
@@ -370,9 +374,9 @@ fn without_room(lab: &Lab) {
          dd if=/dev/zero of=/run/filler bs=64k 2>/dev/null || :",
     );
     is_told(lab, |degraded| {
-        let degraded = degraded.as_array().into_iter().flatten();
-        let mut degraded = degraded.filter_map(Value::as_str);
-        degraded.any(|it| it.starts_with("on head2 there is no room in /run ("))
+        any(degraded, |it| {
+            it.starts_with("on head2 there is no room in /run (")
+        })
     });
     let before = boot(lab, "head2");
     ok(lab, "move", &["vmpool02", "head1"]);

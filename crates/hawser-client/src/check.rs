@@ -200,7 +200,7 @@ impl Judge {
                     self.over(writer, at, record.at_us);
                 }
             }
-            Kind::Connected | Kind::Refused => {}
+            Kind::Connected | Kind::Refused | Kind::Created => {}
         }
     }
 

@@ -72,6 +72,9 @@ pub struct RunArgs {
     /// A file or block device instead: of this kernel's initiator, or on NFS
     #[arg(long, value_name = "PATH", conflicts_with = "portals")]
     pub device: Option<PathBuf>,
+    /// Also create files beside that file, one after the other: on NFS 4
+    #[arg(long, requires = "device")]
+    pub create: bool,
     /// What is written.
     #[command(flatten)]
     pub load: Load,

@@ -49,6 +49,8 @@ pub enum Kind {
     Refused = 11,
     /// The writers have ended; reads after this are the reading back of every block.
     Final = 12,
+    /// A file was created beside what is written to, and removed; `value` is how long that took in microseconds.
+    Created = 13,
 }
 
 /// A write that the volume must have on stable storage before it acknowledges it (FUA).
@@ -96,6 +98,11 @@ impl Record {
         }
     }
 
+    /// Whether an order was obeyed that clients wait for: a write, or the creation of a file.
+    pub fn is_progress(&self) -> bool {
+        matches!(self.kind, Kind::Acknowledged | Kind::Created)
+    }
+
     fn bytes(&self) -> [u8; RECORD] {
         let mut bytes = [0; RECORD];
         bytes[..4].copy_from_slice(&[self.kind as u8, self.writer, self.path, self.flags]);
@@ -140,6 +147,7 @@ fn kind(number: u8) -> Option<Kind> {
         PathUp,
         Refused,
         Final,
+        Created,
     ];
     all.into_iter().find(|kind| *kind as u8 == number)
 }
@@ -156,7 +164,7 @@ pub enum HistoryError {
         source: io::Error,
     },
     /// It is none.
-    #[error("{path} is no history: record {record} is of kind {found}; kinds are 1 to 12")]
+    #[error("{path} is no history: record {record} is of kind {found}; kinds are 1 to 13")]
     Kind {
         /// Which.
         path: String,

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
+use crate::creator::Creator;
 use crate::history::Log;
 use crate::load::Load;
 use crate::stamp;
@@ -36,6 +37,8 @@ pub struct Job {
     pub destination: Destination,
     /// How.
     pub load: Load,
+    /// Whether files are created beside the file that is written to, too.
+    pub create: bool,
     /// How long to wait for the volume at the end.
     pub patience: Duration,
 }
@@ -75,10 +78,20 @@ impl Job {
             }
             Destination::Unit(_) => {}
         }
-        let working = AtomicU32::new(0);
+        let creator = match (&self.destination, self.create) {
+            (Destination::Path(path), true) => Some(Creator::beside(path, load.writers)?),
+            (Destination::Unit(_), true) => return Err("a unit has no files beside it".to_owned()),
+            (_, false) => None,
+        };
+        let busy = u32::from(load.writers) + u32::from(self.create);
+        let (working, written) = (AtomicU32::new(0), AtomicBool::new(false));
         let ended = Barrier::new(usize::from(load.writers));
         thread::scope(|scope| {
             let mut writers = Vec::new();
+            let creates = creator.map(|creator| {
+                let (written, working) = (&written, &working);
+                scope.spawn(move || creator.work(log, [stop, written], working))
+            });
             for number in 0..load.writers {
                 let (working, ended) = (&working, &ended);
                 let device = devices.pop();
@@ -98,7 +111,7 @@ impl Job {
                 }));
             }
             loop {
-                if working.load(Ordering::Relaxed) == u32::from(load.writers) {
+                if working.load(Ordering::Relaxed) == busy {
                     writing();
                     break;
                 }
@@ -107,10 +120,19 @@ impl Job {
                 }
                 thread::sleep(Duration::from_millis(5));
             }
+            let writers = writers.into_iter().map(|writer| writer.join());
+            let outcomes: Vec<_> = writers.collect();
+            // Whatever became of them: nobody waits for files that are created on and on.
+            written.store(true, Ordering::Relaxed);
             let mut whole = true;
-            for writer in writers {
-                let outcome = writer.join().map_err(|_| "a writer panicked".to_owned())?;
+            for outcome in outcomes {
+                let outcome = outcome.map_err(|_| "a writer panicked".to_owned())?;
                 whole &= outcome.map_err(|e| e.to_string())?;
+            }
+            if let Some(creates) = creates {
+                let outcome = creates.join();
+                let outcome = outcome.map_err(|_| "who creates files panicked".to_owned())?;
+                outcome.map_err(|e| e.to_string())?;
             }
             Ok(whole)
         })

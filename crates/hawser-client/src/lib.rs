@@ -8,6 +8,7 @@
 pub mod check;
 mod client;
 pub mod command_line;
+mod creator;
 pub mod history;
 pub mod job;
 pub mod load;

@@ -115,6 +115,7 @@ fn run(args: RunArgs) -> Result<ExitCode, String> {
     let job = Job {
         destination,
         load: args.load,
+        create: args.create,
         patience: args.patience,
     };
     static STOP: AtomicBool = AtomicBool::new(false);

@@ -68,6 +68,10 @@ pub fn felt(history: &[Record]) -> Felt {
                 felt.slices[slice] += 1;
                 took.push(record.value);
             }
+            Kind::Created => {
+                let before = last.insert(record.writer, record.at_us);
+                longer(&mut felt.longest, record.writer, before, record.at_us, true);
+            }
             Kind::PathLost => felt.paths_lost += 1,
             Kind::Refused => felt.refused += 1,
             Kind::Final => break,
@@ -123,6 +127,23 @@ mod tests {
         );
         assert_eq!(felt.slices[0], 3);
         assert_eq!(felt.slices[18], 2);
+    }
+
+    #[test]
+    fn who_creates_files_waits_too_and_writes_nothing() {
+        let created = |milliseconds| Record {
+            kind: Kind::Created,
+            ..acknowledged(1, milliseconds)
+        };
+        let history = [
+            acknowledged(0, 0),
+            created(10),
+            acknowledged(0, 20),
+            created(900),
+        ];
+        let felt = felt(&history);
+        assert_eq!((felt.longest.writer, felt.longest.over), (1, true));
+        assert_eq!(felt.slices, [2]);
     }
 
     #[test]

@@ -79,6 +79,7 @@ fn job(destination: Destination) -> StartWriting {
     StartWriting(Job {
         destination,
         load: Load::USUAL,
+        create: false,
         patience: SOON,
     })
 }

@@ -70,6 +70,7 @@ impl Watcher for ByAgent<'_> {
         Seen::Mounts {
             places: look.mounts,
             engine_since,
+            nfs_grace: Some(look.nfs_grace),
         }
     }
 }

@@ -170,7 +170,7 @@ impl Client {
             // On the client's own clock.
             let behind = self.clock.map_or(0, |clock| clock.offset_us);
             let theirs = |at: u64| at.saturating_add_signed(-behind);
-            let writers = usize::from(stage.seat.load.writers);
+            let writers = usize::from(stage.seat.load.writers) + usize::from(stage.seat.create);
             Ok(self.follower.steady(writers, theirs(begin), theirs(now)))
         })
     }

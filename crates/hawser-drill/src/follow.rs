@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hawser_client::history::{Kind, Record};
+use hawser_client::history::Record;
 
 /// A time in which each writer must have had an acknowledgement.
 const BEAT_US: u64 = 500_000;
@@ -17,7 +17,7 @@ pub struct Follower {
 impl Follower {
     /// Takes the next record.
     pub fn learn(&mut self, record: &Record) {
-        if record.kind == Kind::Acknowledged {
+        if record.is_progress() {
             let times = self.heard.entry(record.writer).or_default();
             times.push(record.at_us);
         }

@@ -25,6 +25,7 @@ pub(crate) struct Place {
     pub clock: Clock,
     pub pool: String,
     pub load: Load,
+    pub create: bool,
     pub portals: Vec<String>,
     pub errors: Vec<String>,
     /// When the first fault was ordered, on the drill's clock; absent when none was.
@@ -43,7 +44,7 @@ pub(crate) fn client(history: &[Record], rules: Rules, place: Place) -> ClientRe
         host: Some(place.host),
         clock: place.clock,
         pool: place.pool,
-        load: Some(load(place.load)),
+        load: Some(load(place.load, place.create)),
         began: Moment(first),
         ended: Moment(ended.map_or(last, |record| record.at_us)),
         slice_us: SLICE_US,
@@ -69,7 +70,7 @@ pub(crate) fn client(history: &[Record], rules: Rules, place: Place) -> ClientRe
     }
 }
 
-fn load(load: Load) -> ClientLoad {
+fn load(load: Load, creates: bool) -> ClientLoad {
     ClientLoad {
         writers: load.writers,
         depth: load.depth,
@@ -77,6 +78,7 @@ fn load(load: Load) -> ClientLoad {
         region_bytes: u64::from(load.blocks) * BLOCK as u64,
         order_bytes: u32::from(load.size) * BLOCK as u32,
         reads: load.reads,
+        creates,
     }
 }
 
@@ -108,7 +110,7 @@ fn stalls(history: &[Record], fault: Moment) -> Vec<Stall> {
             break;
         }
         end = record.at_us;
-        if record.kind == Kind::Acknowledged {
+        if record.is_progress() {
             if let Some(from) = last.insert(record.writer, record.at_us) {
                 let stall = stall(record.writer, from, record.at_us, true);
                 all.entry(record.writer).or_default().push(stall);
@@ -221,6 +223,7 @@ mod tests {
             clock: Clock::default(),
             pool: "p".into(),
             load: Load::USUAL,
+            create: false,
             portals: vec!["10.72.2.207:3260".into(), "10.72.3.207:3260".into()],
             errors: Vec::new(),
             fault: Some(Moment(4_000_000)),

@@ -35,6 +35,17 @@ const HAPPENS: Duration = Duration::from_secs(20);
 /// outage is measured rather than cut off.
 const ANSWERS: Duration = Duration::from_secs(90);
 
+/// Who creates files waits for a grace period of NFS beside: 90 s, and until its kernel asks again, 15 s at most.
+const ANSWERS_TO_CREATOR: Duration = ANSWERS.saturating_add(Duration::from_secs(90 + 15));
+
+/// How long a drill waits for the client.
+fn answers(stage: &Stage<'_>) -> Duration {
+    stage.patience(match stage.seat.create {
+        true => ANSWERS_TO_CREATOR,
+        false => ANSWERS,
+    })
+}
+
 /// What a drill is told.
 pub struct Orders<'a> {
     /// Which.
@@ -139,7 +150,7 @@ impl Drill<'_> {
             ));
         }
         let mut client = Client::start(stage)?;
-        if !client.wait_steady(stage, begun, STEADY, stage.patience(ANSWERS))? {
+        if !client.wait_steady(stage, begun, STEADY, answers(stage))? {
             return Err(DrillError::CouldNot(
                 "the client does not write steadily, and nothing was done to the cluster yet"
                     .into(),
@@ -157,7 +168,7 @@ impl Drill<'_> {
         healed?;
         say("healed; waiting until the cluster is whole");
         let end = self.wait_whole()?;
-        if !client.wait_steady(stage, stage.now(), STEADY, stage.patience(ANSWERS))? {
+        if !client.wait_steady(stage, stage.now(), STEADY, answers(stage))? {
             self.stopped =
                 Some("clients did not write steadily again after everything was healed".into());
         }
@@ -179,6 +190,7 @@ impl Drill<'_> {
             host: stage.client.clone(),
             pool: stage.pool.clone(),
             load: stage.seat.load,
+            create: stage.seat.create,
             clock: left.clock,
             portals: seat::recorded(&stage.seat, &stage.portals()),
             errors: left.complaints,
@@ -225,7 +237,7 @@ impl Drill<'_> {
             }
         }
         if plan.survives() && !self.is_broken() {
-            client.wait_steady(stage, stage.now(), STEADY, stage.patience(ANSWERS))?;
+            client.wait_steady(stage, stage.now(), STEADY, answers(stage))?;
         }
         // The operator's view while it lasts.
         match stage.cluster.status() {

@@ -38,6 +38,8 @@ pub struct Seat {
     pub chap: Option<Chap>,
     /// How heavily it writes.
     pub load: Load,
+    /// Whether it creates files beside the one that it writes to, too.
+    pub create: bool,
 }
 
 /// What is written to.
@@ -107,6 +109,7 @@ pub(crate) fn job(stage: &Stage<'_>) -> Job {
     Job {
         destination,
         load: seat.load,
+        create: seat.create,
         patience: PATIENCE,
     }
 }

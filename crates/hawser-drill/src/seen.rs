@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hawser_host::site::Site;
-use hawser_model::drill::{Hold, Moment, Watch, WatchGap};
+use hawser_model::drill::{GracePeriod, Hold, Moment, Watch, WatchGap};
 use hawser_model::names::HostName;
 
 /// How long a head may not be looked at, in seconds, before that counts as not watched, and why it was not.
@@ -44,6 +44,9 @@ pub struct Seen {
     holds: Vec<Hold>,
     gaps: Vec<WatchGap>,
     last: BTreeMap<HostName, Moment>,
+    graces: Vec<GracePeriod>,
+    /// Which of them the last look at a head found.
+    in_grace: BTreeMap<HostName, usize>,
 }
 
 impl Seen {
@@ -63,6 +66,8 @@ impl Seen {
             holds: Vec::new(),
             gaps: Vec::new(),
             last: BTreeMap::new(),
+            graces: Vec::new(),
+            in_grace: BTreeMap::new(),
         }
     }
 
@@ -111,6 +116,7 @@ impl Seen {
             samples: self.looks,
             holds: self.holds,
             gaps: self.gaps,
+            graces: self.graces,
             degraded: Vec::new(),
         }
     }
@@ -142,6 +148,38 @@ impl Seen {
                 why: self.limit.why.to_owned(),
             });
         }
+    }
+
+    /// Whether that look found its NFS server in a grace period; none: it did not see that.
+    pub(crate) fn grace(
+        &mut self,
+        head: &HostName,
+        begun: Moment,
+        ended: Moment,
+        lasts: Option<bool>,
+    ) {
+        let known = self.in_grace.remove(head);
+        let at = match (lasts, known) {
+            (Some(true), None) => {
+                self.graces.push(GracePeriod {
+                    host: head.clone(),
+                    first: ended,
+                    last: ended,
+                    over: None,
+                });
+                self.graces.len() - 1
+            }
+            (Some(true), Some(at)) => {
+                self.graces[at].last = begun;
+                at
+            }
+            (Some(false), Some(at)) => {
+                self.graces[at].over = Some(ended);
+                return;
+            }
+            _ => return,
+        };
+        self.in_grace.insert(head.clone(), at);
     }
 
     /// A look at a head: the pools it had, absent when it has no power.
@@ -300,6 +338,34 @@ mod tests {
         let watch = seen.record(Moment(61_000_000), EVERY);
         assert_eq!((watch.holds.len(), watch.gaps.len()), (2, 0), "{watch:?}");
         assert_eq!(watch.holds[0].last, Moment(60_000_000));
+    }
+
+    #[test]
+    fn a_grace_period_ends_with_the_look_that_found_it_over() {
+        let mut seen = seen();
+        let found = [
+            Some(true),
+            Some(true),
+            Some(true),
+            Some(false),
+            Some(true),
+            None,
+            Some(true),
+        ];
+        for (nth, lasts) in found.into_iter().enumerate() {
+            let begun = Moment(nth as u64 * 100);
+            seen.grace(&"head1".into(), begun, begun.shifted(5), lasts);
+        }
+        seen.grace(&"head2".into(), Moment(0), Moment(5), Some(false));
+        let graces = seen.record(Moment(700), EVERY).graces;
+        let graces: Vec<_> = graces
+            .iter()
+            .map(|it| (it.first.0, it.last.0, it.over.map(|over| over.0)))
+            .collect();
+        assert_eq!(
+            graces,
+            [(5, 200, Some(305)), (405, 405, None), (605, 605, None)]
+        );
     }
 
     #[test]

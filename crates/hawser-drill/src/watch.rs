@@ -81,26 +81,33 @@ fn look_at(
         Look::Mounts {
             places,
             engine_since,
+            nfs_grace,
         } => {
             if let Some(until) = engine_since {
                 // It boots. Until its Pacemaker runs again it can have no pool.
                 locked(seen).has_nothing_until(head, until);
             }
             let found = Some(there(&places, sight.watched));
-            note(seen, head, begun, clock.time_of_day(), found);
+            let ended = clock.time_of_day();
+            note(seen, head, begun, ended, found);
+            locked(seen).grace(head, begun, ended, nfs_grace);
             sight.every
         }
         // It was off at some moment of the look.
         Look::Off => {
             let now = clock.time_of_day();
             note(seen, head, now, now, None);
+            locked(seen).grace(head, now, now, None);
             ASKS
         }
         Look::Still => {
             locked(seen).stands_still(head, begun);
             ASKS
         }
-        Look::Unknown => sight.every,
+        Look::Unknown => {
+            locked(seen).grace(head, begun, begun, None);
+            sight.every
+        }
     };
     every.saturating_sub(clock.since(round))
 }

@@ -118,6 +118,8 @@ pub enum Seen {
         places: Vec<String>,
         /// It had no power at the last look, or no cluster engine. Until then that did not run again.
         engine_since: Option<Moment>,
+        /// Whether its NFS server is in its grace period; none: that was not seen.
+        nfs_grace: Option<bool>,
     },
     /// It has no power.
     Off,

@@ -167,6 +167,11 @@ fn account(s: &mut Section<'_>, report: &DrillReport) {
     if report.outage_s <= 0.0 {
         return s.paragraph("The client never waited.");
     }
+    if let Some(held_open_s) = report.held_open_s {
+        s.paragraph(format_args!(
+            "It waited to create a file; who had one open waited {held_open_s:.3} s."
+        ));
+    }
     outage::account(s, &report.phases, report.unattributed_s, report.outage_s);
     if report.clock_error_s > 0.0 {
         outage::clock_error(s, report.clock_error_s);

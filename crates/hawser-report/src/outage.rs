@@ -72,10 +72,11 @@ fn colour(phase: &str) -> &'static str {
         "fence delay" | "fence agent" | "bmc" | "power wait" | "waiting for a human" => "dot s1",
         "pool" | "exports" | "addresses" | "pool stop" | "exports stop" | "addresses stop"
         | "pre-import hook" | "post-import hook" | "pre-export hook" | "post-export hook"
-        | "resource stop" | "resource start" | "first checks" | "other resources" => "dot s3",
-        "client pace" | "client reconnect" | "first write" | "client timeout" | "path recovery" => {
-            "dot s5"
+        | "resource stop" | "resource start" | "first checks" | "other resources" | "nfs grace" => {
+            "dot s3"
         }
+        "client pace" | "client reconnect" | "first write" | "client timeout" | "path recovery"
+        | "nfs retry" => "dot s5",
         "fault" | "no head up" => "dot s7",
         "boot" | "join" | "no pacemaker" | "pacemaker start" => "dot s6",
         _ => "dot s2",

@@ -111,6 +111,7 @@ mod fanout_one_context;
 mod fencing_duel;
 mod kernel_cipher_slow;
 mod monitor_interval;
+mod nfs_grace;
 mod no_gratuitous_arp;
 mod path_mtu_below_interface;
 mod policer;
@@ -213,6 +214,7 @@ pub(crate) const OUTAGE: &[Listed<OutageFind>] = &[
     Listed::outage::<failed_start_kept::FailedStartKept>(),
     Listed::outage::<engine_throttled::EngineThrottled>(),
     Listed::outage::<no_gratuitous_arp::NoGratuitousArp>(),
+    Listed::outage::<nfs_grace::NfsGrace>(),
     Listed::outage::<client_back_off::ClientBackOff>(),
     Listed::outage::<unattributed_outage::UnattributedOutage>(),
 ];

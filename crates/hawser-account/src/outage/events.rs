@@ -55,7 +55,11 @@ pub(super) fn events(view: &DrillView<'_>) -> Vec<OutageEvent> {
         .max();
     events.extend(up.map(|at| (at, "client connected".to_owned(), here.clone())));
     if view.outage.over {
-        events.push((view.outage.to, "first write".to_owned(), here));
+        let first = match view.facts().beside_creator() {
+            Some(_) => "first file",
+            None => "first write",
+        };
+        events.push((view.outage.to, first.to_owned(), here));
     }
     events.retain(|(at, _, _)| Some(*at) >= view.fault());
     events.sort_by_key(|(at, _, _)| *at);

@@ -48,6 +48,11 @@ pub fn explain_drill(case: &DrillCase) -> DrillReport {
         broken,
         outage_s: view.outage.seconds(),
         outage_over: view.outage.over,
+        held_open_s: view.facts().beside_creator().map(|writers| {
+            let waited = stall::meanwhile(case, view.outage, writers);
+            let longest = waited.iter().map(stall::Outage::seconds);
+            longest.fold(0.0, f64::max)
+        }),
         phases: view.phases(),
         unattributed_s: view.account.unattributed_us as f64 / 1e6,
         clock_error_s: timeline::clock_error_us(case) as f64 / 1e6,

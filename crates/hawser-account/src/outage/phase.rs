@@ -77,6 +77,10 @@ pub(crate) enum Phase {
     ClientReconnect,
     /// The client has a path, and waits for its first answer.
     FirstWrite,
+    /// The server of NFS that has the pool takes nothing but what clients reclaim.
+    NfsGrace,
+    /// That is over, and the client asks again after a pause of its own.
+    NfsRetry,
     /// The client's own time between two writes, before anything happened.
     ClientPace,
 }
@@ -121,6 +125,8 @@ impl Phase {
             Self::NoHead => "no head up",
             Self::ClientReconnect => "client reconnect",
             Self::FirstWrite => "first write",
+            Self::NfsGrace => "nfs grace",
+            Self::NfsRetry => "nfs retry",
             Self::ClientPace => "client pace",
         }
     }

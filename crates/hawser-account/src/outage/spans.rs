@@ -4,6 +4,7 @@ mod client;
 mod engine;
 mod fault;
 mod fencing;
+mod grace;
 mod operations;
 mod power;
 mod restart;
@@ -14,7 +15,7 @@ use hawser_model::names::HostName;
 pub(crate) use fencing::power_wait_us;
 pub(crate) use operations::{Part, own_pool, part, ran, ready};
 
-use super::stall::Outage;
+use super::stall::{self, Outage};
 use super::timeline::At;
 use crate::outage::phase::Phase;
 
@@ -41,6 +42,22 @@ pub(crate) struct Facts<'a> {
     pub(crate) outage: Outage,
 }
 
+impl Facts<'_> {
+    /// Where who waited is who creates files, how many others have their file open.
+    pub(crate) fn beside_creator(&self) -> Option<u8> {
+        let load = self.case.client.load?;
+        (load.creates && self.outage.writer == load.writers).then_some(load.writers)
+    }
+
+    /// When the last of these others was answered again. None: who waited is one of them, or one has had no answer.
+    fn answered(&self) -> Option<Moment> {
+        let waited = stall::meanwhile(self.case, self.outage, self.beside_creator()?);
+        let last = waited.iter().map(|stall| stall.to).max();
+        let are_over = waited.iter().all(|stall| stall.over);
+        are_over.then(|| last.unwrap_or(self.outage.from))
+    }
+}
+
 /// All spans that reach into the outage. They may overlap.
 pub(crate) fn spans(facts: &Facts<'_>) -> Vec<Span> {
     let ready = operations::ready(facts);
@@ -57,6 +74,7 @@ pub(crate) fn spans(facts: &Facts<'_>) -> Vec<Span> {
     cluster.extend(fault::spans(facts));
     cluster.extend(power::spans(facts));
     cluster.extend(client::spans(facts, ready));
+    cluster.extend(grace::spans(facts, ready));
     let outage = facts.outage;
     for span in &mut cluster {
         // A file may say that it ended before it began.

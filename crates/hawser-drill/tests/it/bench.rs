@@ -301,6 +301,7 @@ impl Bench {
             initiator: None,
             chap: None,
             load: Load::USUAL,
+            create: false,
         };
         let after = world.interrupted_after;
         let interrupted = || u32::from(after.is_some_and(|after| world.wire.count() > after));

@@ -95,6 +95,7 @@ hawser_host::answers! {
             mounts: world.mounts(name),
             clock_us: world.now().0,
             engine_us: ask.engine.then(|| world.now().0 - since.0),
+            nfs_grace: false,
         }
     };
     ReadFenceMetadata: |_, _| FENCE_AGENT.to_owned();

@@ -34,6 +34,7 @@ hawser_host::answers! {
             mounts: state.mounts.clone(),
             clock_us: 0,
             engine_us: state.engine_us.filter(|_| ask.engine),
+            nfs_grace: false,
         }
     };
     MakeFault: |ask, head| {

@@ -25,6 +25,7 @@ impl Watcher for FromOutside<'_> {
             true => Seen::Mounts {
                 places: world.mounts(head),
                 engine_since: None,
+                nfs_grace: None,
             },
         }
     }

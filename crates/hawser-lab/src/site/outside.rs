@@ -49,6 +49,7 @@ fn mounted(places: Vec<String>) -> Seen {
     Seen::Mounts {
         places,
         engine_since: None,
+        nfs_grace: None,
     }
 }
 

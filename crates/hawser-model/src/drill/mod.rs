@@ -20,7 +20,7 @@ pub use scenario::{FaultRecord, Promises, Scenario, ServicePromise};
 pub use timeline::{
     Clock, ClockStep, FenceEvent, Moment, NodeLogs, PowerEvent, PowerState, utc_offset_s,
 };
-pub use watch::{EndState, Hold, Watch, WatchGap};
+pub use watch::{EndState, GracePeriod, Hold, Watch, WatchGap};
 
 use std::collections::BTreeMap;
 

@@ -19,6 +19,9 @@ pub struct Watch {
     /// Where a node could not be looked at although it may have been alive.
     #[serde(default)]
     pub gaps: Vec<WatchGap>,
+    /// When the NFS server of which node was in its grace period.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub graces: Vec<GracePeriod>,
     /// What `hawser status` called degraded while a fault lasted, in its words, each once.
     #[serde(default)]
     pub degraded: Vec<String>,
@@ -51,6 +54,20 @@ pub struct WatchGap {
     pub to: Moment,
     /// Why.
     pub why: String,
+}
+
+/// A time in which the NFS server of a node was in its grace period: clients reclaim what they had, and nothing else is opened or
+/// locked (RFC 8881, 8.4.2.1).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GracePeriod {
+    /// The node.
+    pub host: HostName,
+    /// The first look that found it so.
+    pub first: Moment,
+    /// The last look that did.
+    pub last: Moment,
+    /// The look after that, which found it over; absent when the node could not be looked at any more, or when the watch ended.
+    pub over: Option<Moment>,
 }
 
 /// The cluster after the final healing.

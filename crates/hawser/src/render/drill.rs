@@ -93,6 +93,12 @@ fn account(report: &DrillReport) -> String {
         style("The client waited").bold(),
         style(format!("{:.3} s", report.outage_s)).bold()
     );
+    if let Some(held_open_s) = report.held_open_s {
+        let _ = writeln!(
+            out,
+            "  to create a file; who had one open waited {held_open_s:.3} s"
+        );
+    }
     if report.outage_s <= 0.0 {
         return out + "\n";
     }

@@ -14,7 +14,22 @@ const PACE_US: u64 = 50_000;
 
 /// How long a writer may have nothing to show without anything being wrong, in microseconds.
 fn pace(facts: &Facts<'_>) -> u64 {
-    PACE_US.saturating_add(facts.case.client.p99_us)
+    let client = &facts.case.client;
+    let usual = match facts.beside_creator() {
+        None => client.p99_us,
+        // What it takes to create a file, by the shortest of those longest waits that are kept from before the fault.
+        Some(_) => {
+            let fault = facts.case.faults.first().map(|fault| fault.ordered);
+            let own = client
+                .stalls
+                .iter()
+                .filter(|stall| stall.writer == facts.outage.writer);
+            let before = own.filter(|stall| Some(on_drills_clock(stall.to, client.clock)) < fault);
+            let before = before.map(|stall| stall.to.0.saturating_sub(stall.from.0));
+            before.min().unwrap_or(client.p99_us)
+        }
+    };
+    PACE_US.saturating_add(usual)
 }
 
 /// How it began, and how it ended once the service was there; where the cluster did nothing, how
@@ -64,7 +79,12 @@ pub(crate) fn spans(facts: &Facts<'_>, ready: Option<Moment>) -> Vec<Span> {
     match (ready, up) {
         // It may be back before the operation that made its address has reported.
         (Some(ready), _) if ready < outage.to => {
-            let to = up.filter(|up| *up > ready).unwrap_or(outage.to);
+            let to = match (up.filter(|up| *up > ready), facts.beside_creator()) {
+                (Some(up), _) => up,
+                (None, None) => outage.to,
+                // From then on it waits for something else.
+                (None, Some(_)) => facts.answered().unwrap_or(ready),
+            };
             // An outage that is not over may have any reason.
             if outage.over {
                 spans.push(span(Phase::ClientReconnect, ready, to));

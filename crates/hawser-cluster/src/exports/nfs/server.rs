@@ -103,6 +103,27 @@ pub fn threads() -> Result<u32, NfsError> {
     Ok(text.trim().parse().unwrap_or(0))
 }
 
+/// Whether the server of NFS 4 says that its grace period is not over. It says so too before it is started.
+pub fn says_grace() -> bool {
+    let ended = fs::read_to_string(format!("{NFSD}/v4_end_grace"));
+    ended.is_ok_and(|ended| ended.trim() == "N")
+}
+
+/// Whether the server runs and is in its grace period: nothing is opened or locked but what clients reclaim. This waits for nobody who
+/// starts or stops the server, which [`threads`] does (`nfsd_mutex`).
+pub fn is_in_grace() -> bool {
+    says_grace()
+        && fs::read_to_string("/proc/net/rpc/nfsd").is_ok_and(|text| counted_threads(&text) > 0)
+}
+
+/// The threads of the server by its statistics (`nfsd_show` in fs/nfsd/stats.c): `th 8 0 …`.
+fn counted_threads(statistics: &str) -> u32 {
+    let mut lines = statistics.lines();
+    let counted = lines.find_map(|line| line.strip_prefix("th "));
+    let first = counted.and_then(|rest| rest.split(' ').next());
+    first.and_then(|it| it.parse().ok()).unwrap_or(0)
+}
+
 fn not_installed() -> NfsError {
     NfsError::Missing("exportfs is not installed (package nfs-kernel-server)".into())
 }
@@ -260,6 +281,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_server_without_threads_is_in_no_grace_period() {
+        let statistics = "rc 0 0 0\nfh 0 0 0 0 0\nth 8 0 0.000 0.000\nra 32 0\n";
+        assert_eq!(counted_threads(statistics), 8);
+        assert_eq!(counted_threads(&statistics.replace("th 8", "th 0")), 0);
+        assert_eq!(counted_threads(""), 0);
+    }
 
     #[test]
     fn paths_and_devices_as_the_kernel_has_them() {

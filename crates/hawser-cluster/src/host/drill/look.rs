@@ -7,6 +7,7 @@ use hawser_host::Clock;
 use serde::{Deserialize, Serialize};
 
 use super::processes;
+use crate::exports::nfs::server::is_in_grace;
 use crate::host::NodeError;
 use hawser_model::octal::unescaped;
 
@@ -19,6 +20,9 @@ pub struct Look {
     pub clock_us: u64,
     /// For how many microseconds its Pacemaker has been running; absent: it does not, or that was not asked.
     pub engine_us: Option<u64>,
+    /// Its NFS server is in its grace period.
+    #[serde(default)]
+    pub nfs_grace: bool,
 }
 
 pub(in crate::host) fn now(engine: bool) -> Result<Look, NodeError> {
@@ -30,6 +34,7 @@ pub(in crate::host) fn now(engine: bool) -> Result<Look, NodeError> {
         mounts,
         clock_us: Clock::default().time_of_day().0,
         engine_us: engine.then(processes::engine_age).flatten().map(micros),
+        nfs_grace: is_in_grace(),
     })
 }
 

@@ -105,6 +105,9 @@ pub struct SeatArgs {
         conflicts_with_all = ["initiator", "chap_user", "chap_secret", "iqn", "lun"]
     )]
     pub path: Option<PathBuf>,
+    /// Also create files beside that file on NFS 4, one after the other: they wait for the server's grace period
+    #[arg(long, requires = "path")]
+    pub create: bool,
     #[command(flatten)]
     pub load: Load,
 }

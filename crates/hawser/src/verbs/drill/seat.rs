@@ -80,6 +80,7 @@ pub fn seat(args: &SeatArgs, lab: Option<&Lab>, ssh_config: Option<&Path>) -> mi
         initiator: args.initiator.clone(),
         chap,
         load,
+        create: args.create,
     })
 }
 

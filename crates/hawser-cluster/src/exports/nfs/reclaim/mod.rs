@@ -27,7 +27,7 @@ use sha2::{Digest, Sha256};
 
 use super::kept::FILES;
 use super::options::NfsOptions;
-use super::server::{NFSD, NfsError, has_clients, served, superblock};
+use super::server::{NfsError, has_clients, says_grace, served, superblock};
 use super::table::{Found, Pair};
 use crate::addresses;
 use crate::corosync::Conf;
@@ -287,8 +287,7 @@ fn present(parameters: &Parameters, database: &Path) -> Result<Record, NfsError>
     let devices = devices.map(|(major, minor)| superblock(major, minor));
     let connected = clients::connected(&parameters.portals);
     let here = clients::of_pool(&connected, &devices.collect());
-    let grace = fs::read_to_string(Path::new(NFSD).join("v4_end_grace"));
-    let grace = grace.is_ok_and(|ended| ended.trim() == "N");
+    let grace = says_grace();
     let before = noted(&parameters.pool)?;
     let before = before.and_then(|text| Record::parse(&text).ok());
     let before = before.unwrap_or_default();

@@ -645,6 +645,7 @@ fn directories_by_nfs_are_written_and_locked_on_whichever_pool_comes_or_goes() {
         path,
         "--yes-break",
         "machines-zfs/vmpool01:/mnt/home/drill.img",
+        "--create",
     ];
     let drilled = |scenario: &str, fenced: Value| {
         let report = held_with(&lab, scenario, fenced, &by_path);
@@ -653,7 +654,15 @@ fn directories_by_nfs_are_written_and_locked_on_whichever_pool_comes_or_goes() {
         let case: Value = serde_json::from_str(&case).expect("JSON");
         assert_eq!(case["client"]["errors"], json!([]), "{scenario}");
         still_held(scenario);
-        whole(&lab);
+        let active = active_on(&whole(&lab), "vmpool01");
+        let graces = case["watch"]["graces"].as_array();
+        let mut graces = graces.into_iter().flatten();
+        assert!(
+            graces.any(|it| it["host"] == active),
+            "{scenario}: {}",
+            case["watch"]
+        );
+        report
     };
     // What ZFS exports by itself goes with its pool, and Hawser leaves it alone.
     let shared = |head: &str| lab.sh(head, "exportfs -s | grep -c '^/vmpool02/shared ' || :");
@@ -694,10 +703,29 @@ fn directories_by_nfs_are_written_and_locked_on_whichever_pool_comes_or_goes() {
     );
     let recorded = "grep -c ^nfs3 /vmpool01/exports-clients.toml || :";
     assert!(eventually(SLOW, || lab.sh(&head, recorded) == "1\n"));
-    for (scenario, fenced) in [("power-cut", json!([head])), ("kill-nfsd", json!([]))] {
-        drilled(scenario, fenced);
-        holds(scenario, "holder3", "lock3");
+    drilled("power-cut", json!([head]));
+    holds("power-cut", "holder3", "lock3");
+
+    // A client of 4.0 never says that it has reclaimed: who creates a file waits for the whole grace period.
+    for head in ["head1", "head2"] {
+        let grace = "printf '[nfsd]\\ngrace-time=60\\n' >/etc/nfs.conf.d/grace.conf";
+        lab.sh(head, grace);
     }
+    lab.sh(
+        "client1",
+        "mkdir -p /mnt/old && mount -t nfs -o vers=4.0 10.72.2.207:/vmpool01/home /mnt/old
+         systemd-run --unit=old sh -c 'exec 9<>/mnt/old/old; sleep infinity'",
+    );
+    let head = active_on(&whole(&lab), "vmpool01");
+    let old = "cat /proc/fs/nfsd/clients/*/info | grep -c 'minor version: 0' || :";
+    assert!(eventually(SLOW, || lab.sh(&head, old) == "1\n"));
+    let report = drilled("kill-nfsd", json!([]));
+    holds("kill-nfsd", "holder3", "lock3");
+    let mut findings = report["findings"].as_array().expect("findings").iter();
+    let grace = findings.find(|it| it["code"] == "nfs-grace");
+    let grace = grace.unwrap_or_else(|| panic!("{report:#}"));
+    println!("seen: kill-nfsd beside a client of 4.0: {}", grace["text"]);
+
     // After a power cut nothing of a pool is left where it is not.
     let active = active_on(&whole(&lab), "vmpool01");
     for head in ["head1", "head2"] {
@@ -707,7 +735,7 @@ fn directories_by_nfs_are_written_and_locked_on_whichever_pool_comes_or_goes() {
     }
     lab.sh(
         "client1",
-        "systemctl stop holder holder3; umount /mnt/home /mnt/rival /mnt/three",
+        "systemctl stop holder holder3 old; umount /mnt/home /mnt/rival /mnt/three /mnt/old",
     );
 }
 

@@ -3,7 +3,8 @@
 //!
 //! Evidence: the looks at the head that has the pool, each of which reads what the server says (`/proc/fs/nfsd/v4_end_grace`); a
 //! client that creates files on NFS 4 (`hawser drill --create`), which got none meanwhile; and writers on the same client that were
-//! answered. Certain; a warning from two seconds on. Cases: `drill/nfs-grace`, and `drill/nfs-grace-short`, which is not one.
+//! answered. Certain; a warning from two seconds on. Cases: `drill/grace-of-old-client`,
+//! which is recorded; `drill/nfs-grace`; `drill/nfs-grace-short`, which is not one.
 
 use hawser_model::finding::{Confidence, Place, Severity};
 use serde::Serialize;

@@ -2,10 +2,11 @@
 //!
 //! As a group in Pacemaker does it: each member waits for the one before it.
 //!
-//! Evidence: two start operations or more of the pool's exports, none of which overlaps another, in
+//! Evidence: the starts of two or more of the pool's exports, none of which overlaps another, in
 //! the controller's log. Certain; a warning when all but the longest took 200 ms or more. Case:
-//! `drill/serial-exports`.
+//! `drill/serial-exports`; `drill/grace-of-old-client` has one that was started twice.
 
+use hawser_model::drill::ResourceFacts;
 use hawser_model::finding::{Confidence, Place, Severity};
 use serde::Serialize;
 
@@ -33,14 +34,16 @@ impl OutageCause for SerialExports {
             .resources
             .iter()
             .filter(|r| part(pool, r) == Part::Exports);
-        let exports: Vec<&str> = resources.map(|r| r.name.as_str()).collect();
         let ran = ran(&facts);
-        let starts: Vec<_> = ran
-            .iter()
-            .filter(|ran| {
-                ran.operation.task == "start" && exports.contains(&ran.operation.resource.as_str())
+        // Of one that was tried again, the start that succeeded.
+        let started = |resource: &ResourceFacts| {
+            let mut starts = ran.iter().rev();
+            starts.find(|ran| {
+                ran.ok && ran.operation.task == "start" && ran.operation.resource == resource.name
             })
-            .collect();
+        };
+        let mut starts: Vec<_> = resources.filter_map(started).collect();
+        starts.sort_by_key(|ran| ran.from);
         let serial = starts.len() >= 2 && starts.windows(2).all(|pair| pair[0].to <= pair[1].from);
         let lengths = || starts.iter().map(|ran| (ran.to.0 - ran.from.0) / 1000);
         let (all, longest) = (lengths().sum::<u64>(), lengths().max()?);

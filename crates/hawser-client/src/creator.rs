@@ -1,5 +1,5 @@
-//! Who creates files beside the one that is written to, on NFS 4. A server that has started refuses what opens, creates, removes or
-//! locks for a grace period (RFC 8881, 8.4.2.1), and goes on to serve who has a file open.
+//! A client that creates files beside the one that is written to, on NFS 4. For a grace period after its start a server refuses to
+//! open, create, remove or lock files (RFC 8881, 8.4.2.1), and serves those that clients have open.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -14,7 +14,7 @@ use nix::sys::stat::{major, minor};
 use crate::history::{Kind, Log, Record};
 use crate::word::Word;
 
-/// From one file to the next: a writer has as many orders in flight as it may, who creates files one.
+/// From one file to the next.
 const PAUSE: Duration = Duration::from_millis(25);
 
 /// What the file is called, after the name of the one that is written to.

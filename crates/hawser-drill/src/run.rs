@@ -35,7 +35,7 @@ const HAPPENS: Duration = Duration::from_secs(20);
 /// outage is measured rather than cut off.
 const ANSWERS: Duration = Duration::from_secs(90);
 
-/// Who creates files waits for a grace period of NFS beside: 90 s, and until its kernel asks again, 15 s at most.
+/// A client that creates files also waits for a grace period of NFS, 90 s, and until its kernel asks again, 15 s at most.
 const ANSWERS_TO_CREATOR: Duration = ANSWERS.saturating_add(Duration::from_secs(90 + 15));
 
 /// How long a drill waits for the client.

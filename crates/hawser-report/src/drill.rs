@@ -169,7 +169,7 @@ fn account(s: &mut Section<'_>, report: &DrillReport) {
     }
     if let Some(held_open_s) = report.held_open_s {
         s.paragraph(format_args!(
-            "It waited to create a file; who had one open waited {held_open_s:.3} s."
+            "It waited to create a file; the writers, which had one open, waited {held_open_s:.3} s."
         ));
     }
     outage::account(s, &report.phases, report.unattributed_s, report.outage_s);

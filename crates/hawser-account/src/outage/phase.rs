@@ -77,9 +77,9 @@ pub(crate) enum Phase {
     ClientReconnect,
     /// The client has a path, and waits for its first answer.
     FirstWrite,
-    /// The server of NFS that has the pool takes nothing but what clients reclaim.
+    /// The NFS server of the head that has the pool takes only what clients reclaim.
     NfsGrace,
-    /// That is over, and the client asks again after a pause of its own.
+    /// The grace period is over, and the client's kernel waits before it asks again.
     NfsRetry,
     /// The client's own time between two writes, before anything happened.
     ClientPace,

@@ -43,13 +43,13 @@ pub(crate) struct Facts<'a> {
 }
 
 impl Facts<'_> {
-    /// Where who waited is who creates files, how many others have their file open.
+    /// How many writers have a file open beside the client that creates files, if the outage is that client's.
     pub(crate) fn beside_creator(&self) -> Option<u8> {
         let load = self.case.client.load?;
         (load.creates && self.outage.writer == load.writers).then_some(load.writers)
     }
 
-    /// When the last of these others was answered again. None: who waited is one of them, or one has had no answer.
+    /// When the last of these writers was answered again. None: the outage is a writer's, or one of them has had no answer.
     fn answered(&self) -> Option<Moment> {
         let waited = stall::meanwhile(self.case, self.outage, self.beside_creator()?);
         let last = waited.iter().map(|stall| stall.to).max();

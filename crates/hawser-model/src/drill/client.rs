@@ -65,7 +65,7 @@ pub struct ClientLoad {
     pub order_bytes: u32,
     /// So many of a hundred orders were reads.
     pub reads: u8,
-    /// Whether one more, whose number follows the last writer's, created files beside the one that was written to.
+    /// Whether another client, whose number follows the last writer's, created files beside the one that was written to.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub creates: bool,
 }

@@ -20,8 +20,8 @@ pub struct DrillReport {
     pub outage_s: f64,
     /// Whether it ended before the client did.
     pub outage_over: bool,
-    /// Where who creates files waited longest (`--create`): the longest time in which a writer, which has its file open, got no
-    /// acknowledgement, in seconds.
+    /// If the client that creates files waited longest (`--create`): the longest time meanwhile in which a writer, which has its file
+    /// open, got no acknowledgement, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_open_s: Option<f64>,
     /// What it was made of, in the order of time. They do not overlap; with `unattributed_s` they

@@ -96,7 +96,7 @@ fn account(report: &DrillReport) -> String {
     if let Some(held_open_s) = report.held_open_s {
         let _ = writeln!(
             out,
-            "  to create a file; who had one open waited {held_open_s:.3} s"
+            "  to create a file; the writers, which had one open, waited {held_open_s:.3} s"
         );
     }
     if report.outage_s <= 0.0 {

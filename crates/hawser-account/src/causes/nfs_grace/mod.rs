@@ -46,7 +46,7 @@ impl Cause for NfsGrace {
 
     fn words(&self, at: &Place) -> Words {
         let mut text = format!(
-            "Who created a file on {} waited {} for the grace period of the NFS server of {}",
+            "A client that created a file on {} waited {} for the grace period of the NFS server of {}",
             at.object.as_deref().unwrap_or("the pool"),
             self.grace_ms.of(self.outage_ms),
             host(at),
@@ -55,7 +55,7 @@ impl Cause for NfsGrace {
             text += &format!(", and {} more until its kernel asked again", self.retry_ms);
         }
         Words {
-            text: text + ". Who had a file open did not wait for it.",
+            text: text + ". Clients that had their files open did not wait for it.",
             fix: "The period ends when each client that may reclaim has said that it is done. One of NFS 4.0 and one that is gone \
                   for good never say so: mount by `vers=4.1` or later (`/proc/fs/nfsd/clients/*/info` on the head has \
                   each one's minor version). `grace-time` in nfs.conf of the heads bounds it. Price: it runs from the start of the \

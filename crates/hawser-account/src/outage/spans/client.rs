@@ -17,7 +17,7 @@ fn pace(facts: &Facts<'_>) -> u64 {
     let client = &facts.case.client;
     let usual = match facts.beside_creator() {
         None => client.p99_us,
-        // What it takes to create a file, by the shortest of those longest waits that are kept from before the fault.
+        // The time to create a file: the shortest of the stalls that are kept from before the fault.
         Some(_) => {
             let fault = facts.case.faults.first().map(|fault| fault.ordered);
             let own = client
@@ -82,7 +82,7 @@ pub(crate) fn spans(facts: &Facts<'_>, ready: Option<Moment>) -> Vec<Span> {
             let to = match (up.filter(|up| *up > ready), facts.beside_creator()) {
                 (Some(up), _) => up,
                 (None, None) => outage.to,
-                // From then on it waits for something else.
+                // From then on a client that creates files waits for something else.
                 (None, Some(_)) => facts.answered().unwrap_or(ready),
             };
             // An outage that is not over may have any reason.

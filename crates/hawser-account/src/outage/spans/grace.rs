@@ -1,4 +1,5 @@
-//! The grace period of an NFS server, for a client that creates files: who has a file open reclaims it, and does not wait.
+//! The grace period of an NFS server, for which a client that creates files waits. A writer that has its file open reclaims it, and
+//! does not wait.
 
 use hawser_model::drill::{Moment, PathChange};
 use hawser_model::names::HostName;
@@ -23,7 +24,7 @@ pub(crate) fn spans(facts: &Facts<'_>, ready: Option<Moment>) -> Vec<Span> {
     let mut holds = watch.holds.iter();
     let hold = holds
         .find(|hold| hold.pool == client.pool && hold.first <= outage.to && hold.last >= outage.to);
-    // One in which a file was created is none that kept it from being created.
+    // If a file was created in a period, that period kept nobody from it.
     let graces = watch.graces.iter().filter(|grace| {
         hold.is_some_and(|hold| hold.host == grace.host) && grace.last <= outage.to
     });

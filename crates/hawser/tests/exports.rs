@@ -134,7 +134,7 @@ impl Pool {
         self.lab.try_sh("head1", listed).stdout
     }
 
-    /// A client that writes and reads back for so many seconds.
+    /// A client that writes and reads back for so many seconds, and then until it is asked what it met.
     fn writer(&self, lun: u16, seconds: u32) -> Child {
         self.writer_at("10.72.0.1:3260", lun, seconds)
     }
@@ -146,7 +146,8 @@ impl Pool {
         let mut command = self
             .lab
             .command(&["exec", "head2", "--", "python3", "-c", program]);
-        command.args(arguments).stdout(Stdio::piped());
+        command.args(arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
         command.spawn().expect("a client")
     }
 }
@@ -248,8 +249,11 @@ fn asked_from_elsewhere(pool: &Pool, shown: &serde_json::Value) {
 fn clients_that_write_do_not_notice_volumes_that_come_and_go() {
     let pool = Pool::with(&["a", "b"], "");
     pool.start();
-    let writers = [pool.writer(1, 4), pool.writer(2, 4)];
-    assert!(eventually(Duration::from_secs(3), || pool.sessions().len() == 2));
+    let writers = [pool.writer(1, 1), pool.writer(2, 1)];
+    assert!(eventually(Duration::from_secs(20), || pool
+        .sessions()
+        .len()
+        == 2));
     let sessions = pool.sessions();
     for i in 0..4 {
         pool.add(&format!("new{i}"));
@@ -673,7 +677,7 @@ fn a_stop_that_succeeded_has_seen_that_nothing_is_served() {
 fn what_hawser_did_not_make_is_refused_and_a_number_in_use_is_not_given_away() {
     let pool = Pool::with(&["b"], "");
     pool.start();
-    let writer = pool.writer(1, 4);
+    let writer = pool.writer(1, 1);
     assert!(eventually(Duration::from_secs(20), || pool
         .sessions()
         .len()

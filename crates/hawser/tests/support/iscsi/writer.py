@@ -2,11 +2,13 @@
 """Writes blocks to a unit through libiscsi, reads each back, and says what it met.
 
 Usage: writer.py PORTAL IQN LUN SECONDS
+It works for so many seconds, and then until standard input ends; or to its first error.
 Prints one line: commands, unit attentions, other errors, wrong data, reconnects. A unit attention is repeated, as
 SCSI wants it of an initiator; libiscsi hands it to its user.
 """
 import ctypes
 import os
+import select
 import sys
 import time
 
@@ -69,7 +71,13 @@ def command(call):
 
 end = time.time() + seconds
 lba = 0
-while time.time() < end and not counts["errors"]:
+
+
+def is_told_to_end():
+    return time.time() >= end and select.select([sys.stdin], [], [], 0)[0]
+
+
+while not counts["errors"] and not is_told_to_end():
     block = os.urandom(BLOCK)
     task = command(lambda: lib.iscsi_write10_sync(context, lun, lba, block, BLOCK, BLOCK, 0, 0, 0, 0, 0))
     if task:

@@ -6,13 +6,12 @@
 //! the controller's log. Certain; a warning when all but the longest took 200 ms or more. Case:
 //! `drill/serial-exports`; `drill/grace-of-old-client` has one that was started twice.
 
-use hawser_model::drill::ResourceFacts;
 use hawser_model::finding::{Confidence, Place, Severity};
 use serde::Serialize;
 
 use crate::cause::{Cause, Found, OutageCause, Words};
 use crate::outage::millis::Millis;
-use crate::outage::spans::{Part, own_pool, part, ran};
+use crate::outage::spans::{Part, own_pool, part, ran, started};
 use crate::outage::view::DrillView;
 
 #[derive(Serialize)]
@@ -35,14 +34,8 @@ impl OutageCause for SerialExports {
             .iter()
             .filter(|r| part(pool, r) == Part::Exports);
         let ran = ran(&facts);
-        // Of one that was tried again, the start that succeeded.
-        let started = |resource: &ResourceFacts| {
-            let mut starts = ran.iter().rev();
-            starts.find(|ran| {
-                ran.ok && ran.operation.task == "start" && ran.operation.resource == resource.name
-            })
-        };
-        let mut starts: Vec<_> = resources.filter_map(started).collect();
+        let starts = resources.filter_map(|resource| started(&ran, resource));
+        let mut starts: Vec<_> = starts.collect();
         starts.sort_by_key(|ran| ran.from);
         let serial = starts.len() >= 2 && starts.windows(2).all(|pair| pair[0].to <= pair[1].from);
         let lengths = || starts.iter().map(|ran| (ran.to.0 - ran.from.0) / 1000);

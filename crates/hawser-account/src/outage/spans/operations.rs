@@ -108,6 +108,13 @@ pub(crate) fn ran<'a>(facts: &Facts<'a>) -> Vec<Ran<'a>> {
         .collect()
 }
 
+/// The start of a resource that succeeded; of one that was started again, the last.
+pub(crate) fn started<'r, 'a>(ran: &'r [Ran<'a>], resource: &ResourceFacts) -> Option<&'r Ran<'a>> {
+    ran.iter().rev().find(|ran| {
+        ran.ok && ran.operation.task == "start" && ran.operation.resource == resource.name
+    })
+}
+
 /// The pool the client writes to.
 pub(crate) fn own_pool<'a>(facts: &Facts<'a>) -> Option<&'a PoolFacts> {
     let pools = &facts.case.cluster.pools;
@@ -194,18 +201,12 @@ fn of_operations(facts: &Facts<'_>, ran: &[Ran<'_>]) -> Vec<Span> {
 pub(crate) fn ready(facts: &Facts<'_>) -> Option<Moment> {
     let pool = own_pool(facts)?;
     let ran = ran(facts);
-    let started = |resource: &ResourceFacts| {
-        let mut starts = ran.iter().rev();
-        starts.find(|ran| {
-            ran.ok && ran.operation.task == "start" && ran.operation.resource == resource.name
-        })
-    };
     let of = |wanted: Part| {
         let resources = pool
             .resources
             .iter()
             .filter(move |r| part(pool, r) == wanted);
-        resources.filter_map(started)
+        resources.filter_map(|resource| started(&ran, resource))
     };
     let all = of(Part::Storage)
         .chain(of(Part::Exports))

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::stat::{major, minor};
 
-use crate::history::{Kind, Log, Record};
+use crate::history::{Kind, Log, Record, micros};
 use crate::word::Word;
 
 /// From one file to the next.
@@ -63,7 +63,7 @@ impl Creator {
                 }
             };
             log.put(Record {
-                value: u64::try_from(asked.elapsed().as_micros()).unwrap_or(u64::MAX),
+                value: micros(asked.elapsed()),
                 ..Record::new(kind, self.number)
             })?;
             if kind == Kind::Created && !std::mem::replace(&mut has_begun, true) {

@@ -10,7 +10,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::mpsc::Sender;
 use std::sync::{Mutex, MutexGuard};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
@@ -152,6 +152,11 @@ fn kind(number: u8) -> Option<Kind> {
     all.into_iter().find(|kind| *kind as u8 == number)
 }
 
+/// As records have it.
+pub(crate) fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
 /// Why a history cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
@@ -234,14 +239,13 @@ impl Log {
         Self {
             sink: Mutex::new(sink),
             began: Instant::now(),
-            began_us: since.map_or(0, |t| u64::try_from(t.as_micros()).unwrap_or(u64::MAX)),
+            began_us: since.map_or(0, micros),
         }
     }
 
     /// What its clock shows.
     pub fn now_us(&self) -> u64 {
-        let passed = u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX);
-        self.began_us.saturating_add(passed)
+        self.began_us.saturating_add(micros(self.began.elapsed()))
     }
 
     /// Appends a record and gives it the time.

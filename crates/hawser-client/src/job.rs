@@ -131,7 +131,8 @@ impl Job {
             }
             if let Some(creates) = creates {
                 let outcome = creates.join();
-                let outcome = outcome.map_err(|_| "who creates files panicked".to_owned())?;
+                let outcome =
+                    outcome.map_err(|_| "the client that creates files panicked".to_owned())?;
                 outcome.map_err(|e| e.to_string())?;
             }
             Ok(whole)

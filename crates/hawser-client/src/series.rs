@@ -56,10 +56,12 @@ pub fn felt(history: &[Record]) -> Felt {
     let mut took: Vec<u64> = Vec::new();
     let mut end = felt.begin_us;
     for record in history {
+        if record.is_progress() {
+            let before = last.insert(record.writer, record.at_us);
+            longer(&mut felt.longest, record.writer, before, record.at_us, true);
+        }
         match record.kind {
             Kind::Acknowledged => {
-                let before = last.insert(record.writer, record.at_us);
-                longer(&mut felt.longest, record.writer, before, record.at_us, true);
                 let slice = record.at_us.saturating_sub(felt.begin_us) / SLICE_US;
                 let slice = usize::try_from(slice).unwrap_or(usize::MAX).min(1 << 20);
                 if felt.slices.len() <= slice {
@@ -67,10 +69,6 @@ pub fn felt(history: &[Record]) -> Felt {
                 }
                 felt.slices[slice] += 1;
                 took.push(record.value);
-            }
-            Kind::Created => {
-                let before = last.insert(record.writer, record.at_us);
-                longer(&mut felt.longest, record.writer, before, record.at_us, true);
             }
             Kind::PathLost => felt.paths_lost += 1,
             Kind::Refused => felt.refused += 1,

@@ -8,7 +8,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::history::{CACHE, FUA, Kind, Log, NOTHING, Record, TORN};
+use crate::history::{CACHE, FUA, Kind, Log, NOTHING, Record, TORN, micros};
 use crate::load::Load;
 use crate::stamp::{self, Found};
 use crate::volume::{Event, Order, Volume};
@@ -341,11 +341,10 @@ impl<'a> Writer<'a> {
         let Some(flight) = self.flights.remove(&number) else {
             return Ok(());
         };
-        let took = u64::try_from(flight.sent.elapsed().as_micros()).unwrap_or(u64::MAX);
         let record = Record {
             sequence: flight.sequence,
             path: self.path,
-            value: took,
+            value: micros(flight.sent.elapsed()),
             ..Record::new(Kind::Flushed, self.number)
         };
         match flight.order {

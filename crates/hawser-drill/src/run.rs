@@ -227,8 +227,9 @@ impl Drill<'_> {
             .map_or_else(|| stage.now(), |fault| fault.made);
         match self.orders.scenario.reaction {
             Reaction::Moves => {
-                let answers = stage.patience(ANSWERS);
-                stage.wait(answers, || Ok(self.is_broken() || self.pool_is_elsewhere()))?;
+                stage.wait(stage.patience(ANSWERS), || {
+                    Ok(self.is_broken() || self.pool_is_elsewhere())
+                })?;
             }
             Reaction::Within(time) => {
                 let end = Moment(made.0.saturating_add(micros(time)));

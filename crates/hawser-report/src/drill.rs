@@ -102,8 +102,12 @@ fn throughput(s: &mut Section<'_>, case: &DrillCase, report: &DrillReport) {
         0.0 => "0".to_owned(),
         rate => format!("{} writes/s", grouped(rate as u64)),
     };
+    let waited = match report.held_open_s {
+        Some(_) => "No file was created",
+        None => "Nothing was acknowledged to one writer",
+    };
     let description = format!(
-        "Acknowledged writes a second, in slices of {:.0} ms. Nothing was acknowledged to one writer for {:.3} s from 0 on.",
+        "Acknowledged writes a second, in slices of {:.0} ms. {waited} for {:.3} s from 0 on.",
         slice * 1e3,
         report.outage_s
     );
@@ -145,7 +149,7 @@ fn throughput(s: &mut Section<'_>, case: &DrillCase, report: &DrillReport) {
     let heads = [Text("what happened"), Number("at"), Text("where")];
     table(
         s,
-        "What happened, in seconds from the last write before the outage",
+        "What happened, in seconds from the beginning of the outage",
         &heads,
         &rows,
     );

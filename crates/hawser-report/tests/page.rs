@@ -137,11 +137,12 @@ fn every_saved_drill_is_a_page_with_everything_that_happened_marked() {
         for there in ["Writes over time", "The outage account"] {
             assert!(page.contains(there), "{name}: {there}");
         }
-        let end = match explain_drill(&case).held_open_s {
-            Some(_) => "first file",
-            None => "first write",
+        let (end, waited) = match explain_drill(&case).held_open_s {
+            Some(_) => ("first file", "No file was created for"),
+            None => ("first write", "Nothing was acknowledged to one writer for"),
         };
         assert!(page.contains(end), "{name}: {end}");
+        assert!(page.contains(waited), "{name}: {waited}");
         let broken = [
             "two-heads",
             "lost-write",

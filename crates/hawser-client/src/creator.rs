@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use hawser_model::mountinfo::mounted;
 use nix::sys::stat::{major, minor};
 
 use crate::history::{Kind, Log, Record, micros};
@@ -86,17 +87,10 @@ fn is_on_nfs4(file: &Path) -> bool {
     fs::metadata(file).is_ok_and(|it| it.is_file() && is_nfs4(&mounts, it.dev()))
 }
 
-/// Whether this device is a mount of NFS 4 (proc_pid_mountinfo(5)): `… 0:44 / /mnt/home rw - nfs4 10.72.2.207:/home rw,vers=4.2`.
+/// Whether this device is a mount of NFS 4.
 fn is_nfs4(mounts: &str, device: u64) -> bool {
-    let own = format!("{}:{}", major(device), minor(device));
-    mounts.lines().any(|line| {
-        let is_own = line.split(' ').nth(2) == Some(&own);
-        is_own
-            && line
-                .split(" - ")
-                .nth(1)
-                .is_some_and(|it| it.starts_with("nfs4 "))
-    })
+    let own = (major(device), minor(device));
+    mounted(mounts).any(|it| it.device == own && it.fstype == "nfs4")
 }
 
 /// Creates a file that is not there and removes it. An empty one is what an earlier client left when it was killed.

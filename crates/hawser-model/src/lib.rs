@@ -24,6 +24,7 @@ pub mod iscsi;
 pub mod kept_alarms;
 pub mod knob;
 pub mod ladder;
+pub mod mountinfo;
 pub mod names;
 pub mod octal;
 pub mod output;

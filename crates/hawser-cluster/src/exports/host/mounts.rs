@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use hawser_model::octal::unescaped;
+use hawser_model::mountinfo;
 
 /// A mounted file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,51 +24,32 @@ pub fn mounted(place: &Path) -> std::io::Result<Option<Mount>> {
 }
 
 /// Whether something is mounted at this very place, of proc_pid_mountinfo(5). It does not touch the place itself.
-pub fn is_mounted(mountinfo: &str, place: &str) -> bool {
-    find(mountinfo, place).is_some()
+pub fn is_mounted(text: &str, place: &str) -> bool {
+    find(text, place).is_some()
 }
 
 /// The last one mounted there, of proc_pid_mountinfo(5).
 fn find(text: &str, place: &str) -> Option<Mount> {
-    let one = |line: &str| {
-        let (before, after) = line.split_once(" - ")?;
-        let point = before.split(' ').nth(4)?;
-        let mut after = after.split(' ');
-        let (fstype, source) = (after.next()?, after.next()?);
-        (unescaped(point) == place).then(|| Mount {
-            fstype: fstype.to_owned(),
-            source: unescaped(source),
-        })
-    };
-    text.lines().rev().find_map(one)
+    let last = mountinfo::mounted(text).rfind(|it| it.place == place)?;
+    Some(Mount {
+        fstype: last.fstype.to_owned(),
+        source: last.source,
+    })
 }
 
 /// The devices of all that is mounted at a place or below it, each as major and minor number.
-pub fn devices_below(mountinfo: &str, root: &Path) -> BTreeSet<(u64, u64)> {
-    let one = |line: &str| {
-        let mut fields = line.split(' ');
-        let (major, minor) = fields.nth(2)?.split_once(':')?;
-        let point = unescaped(fields.nth(1)?);
-        let numbers = (major.parse().ok()?, minor.parse().ok()?);
-        Path::new(&point).starts_with(root).then_some(numbers)
-    };
-    mountinfo.lines().filter_map(one).collect()
+pub fn devices_below(text: &str, root: &Path) -> BTreeSet<(u64, u64)> {
+    let below = mountinfo::mounted(text).filter(|it| Path::new(&it.place).starts_with(root));
+    below.map(|it| it.device).collect()
 }
 
 /// Whether what lies at this path is on another machine, so that to look at it may take for ever. No pool is:
 /// a pool is made of this head's devices.
-pub fn is_remote(mountinfo: &str, path: &Path) -> bool {
-    let below = |line: &str| {
-        let (before, after) = line.split_once(" - ")?;
-        let point = unescaped(before.split(' ').nth(4)?);
-        let deep = Path::new(&point).components().count();
-        let remote = REMOTE.contains(&after.split(' ').next()?);
-        path.starts_with(&point).then_some((deep, remote))
-    };
+pub fn is_remote(text: &str, path: &Path) -> bool {
     // Of several at one place, the last one is on top.
-    let mounts = mountinfo.lines().filter_map(below);
-    let on_top = mounts.reduce(|top, next| if next.0 >= top.0 { next } else { top });
-    on_top.is_some_and(|(_, remote)| remote)
+    let above = mountinfo::mounted(text).filter(|it| path.starts_with(&it.place));
+    let on_top = above.max_by_key(|it| Path::new(&it.place).components().count());
+    on_top.is_some_and(|it| REMOTE.contains(&it.fstype))
 }
 
 /// File systems of other machines, as the kernel calls them.

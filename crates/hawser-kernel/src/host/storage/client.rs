@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use hawser_model::client::{ClientFacts, IscsiSession, MultipathMap, NfsMount, Wait};
-use hawser_model::octal::unescaped;
+use hawser_model::mountinfo::{self, Mounted};
 
 use super::{multipath, names, text};
 use crate::program;
@@ -30,7 +30,7 @@ fn look(root: &Path, multipathd: &dyn Fn(&[&str]) -> Option<String>) -> ClientFa
     ClientFacts {
         sessions: sessions(root),
         maps: maps(root, multipathd),
-        mounts: mounts.lines().filter_map(mount).collect(),
+        mounts: mountinfo::mounted(&mounts).filter_map(mount).collect(),
     }
 }
 
@@ -125,13 +125,10 @@ fn without_path(queueing: &str, interval: Option<u32>) -> Option<Wait> {
     }
 }
 
-/// A line of proc_pid_mountinfo(5), if it is a mount of NFS whose server's address it tells.
-fn mount(line: &str) -> Option<NfsMount> {
-    let (before, after) = line.split_once(" - ")?;
-    let directory = unescaped(before.split(' ').nth(4)?);
-    let mut after = after.split(' ');
-    let (fstype, source, options) = (after.next()?, after.next()?, after.next()?);
-    if !matches!(fstype, "nfs" | "nfs4") {
+/// What is mounted, if it is by NFS from a server whose address it tells.
+fn mount(mounted: Mounted<'_>) -> Option<NfsMount> {
+    let options = mounted.options;
+    if !matches!(mounted.fstype, "nfs" | "nfs4") {
         return None;
     }
     let option = |name: &str| {
@@ -153,9 +150,9 @@ fn mount(line: &str) -> Option<NfsMount> {
     };
     Some(NfsMount {
         server: option("addr")?.parse().ok()?,
-        source: unescaped(source),
+        source: mounted.source,
         version: option("vers").map(str::to_owned),
-        directory,
+        directory: mounted.place,
         wait,
     })
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hawser_model::cluster_file::Backend;
+use hawser_model::visible::one_line;
 
 use super::desired::Desired;
 use super::host::Parameters;
@@ -14,7 +15,6 @@ use super::nfs::server::NfsError;
 use super::service::keep::keep;
 use super::service::server::{NFS, iscsi};
 use super::service::{self, Health, ServiceError};
-use super::tgt::visible;
 
 /// Where Pacemaker looks for the agent.
 pub const PATH: &str = "/usr/lib/ocf/resource.d/hawser/exports";
@@ -53,7 +53,7 @@ const REASON: &str = "ocf-exit-reason:";
 fn reason(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let one: Vec<&str> = lines.collect();
-    format!("{REASON}{}", visible(&one.join("; ")))
+    format!("{REASON}{}", one_line(&one.join("; ")))
 }
 
 /// The agent's name, as Pacemaker's configuration has it.
@@ -283,8 +283,10 @@ mod tests {
     #[test]
     fn a_reason_is_one_line_that_says_no_more_than_it_shows() {
         assert_eq!(
-            reason("/tank/exports.toml:2:1: \"volum\" is not known\n\n  also \u{1b}[2J\u{202e}\n"),
-            "ocf-exit-reason:/tank/exports.toml:2:1: \"volum\" is not known; also \\u{1b}[2J\\u{202e}"
+            reason(
+                "/tank/exports.toml:2:1: \"volum\" is not known\n\n  also \u{1b}[2J\u{2028}\u{202e}\n"
+            ),
+            "ocf-exit-reason:/tank/exports.toml:2:1: \"volum\" is not known; also \\u001b[2J\\u2028\\u202e"
         );
     }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hawser_model::cluster_file::SecretRef;
+use hawser_model::visible::one_line;
 use sha2::{Digest as _, Sha256};
 
 use super::configfs::Configfs;
@@ -16,7 +17,6 @@ use crate::exports::service::ServiceError;
 use crate::exports::service::job::{Job, Purpose};
 use crate::exports::service::owned::{Thing, Whose, only_ours};
 use crate::exports::service::server::{Looked, Server, Step};
-use crate::exports::tgt::visible;
 
 /// The kernel's target.
 pub struct Lio;
@@ -68,7 +68,10 @@ impl Server for Lio {
             .filter(|_| job.purpose == Purpose::Compare)
         {
             let names = configfs.sessions(iqn)?;
-            let names = names.iter().map(|name| visible(name)).collect();
+            let names = names
+                .iter()
+                .map(|name| one_line(name).into_owned())
+                .collect();
             looked.sessions.insert(iqn.to_owned(), names);
         }
         Ok(Some(looked))

@@ -21,4 +21,4 @@ pub use operations::{Operation, VENDOR};
 pub use plan::{Account, Found, Ours, names, needed, numbers, start, stop, whole};
 pub use probe::answers;
 pub(super) use serve::Tgtd;
-pub use show::{ShowError, visible};
+pub use show::ShowError;

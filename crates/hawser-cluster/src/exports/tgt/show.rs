@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hawser_model::visible::one_line;
+
 use crate::exports::desired::Portal;
 
 /// Output that is not understood.
@@ -80,20 +82,12 @@ pub fn initiators(text: &str, sessions: &BTreeSet<u64>) -> BTreeMap<u64, String>
         } else if let (Some(id), Some(name)) =
             (current, line.trim_start().strip_prefix("Initiator: "))
         {
-            names.entry(id).or_insert_with(|| visible(name));
+            names
+                .entry(id)
+                .or_insert_with(|| one_line(name).into_owned());
         }
     }
     names
-}
-
-/// The text with everything that a terminal obeys, or that turns its direction, made visible.
-pub fn visible(text: &str) -> String {
-    let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let one = |c: char| match c {
-        c if c.is_control() || turns(c) => c.escape_unicode().to_string(),
-        c => c.to_string(),
-    };
-    text.chars().map(one).collect()
 }
 
 #[cfg(test)]
@@ -132,9 +126,9 @@ mod tests {
 
     #[test]
     fn names_of_clients_are_made_visible_and_cannot_be_another_s() {
-        let text = "Session: 3\n    Connection: 0\n        Initiator: iqn.a\u{1b}[2J\u{202e}\nSession: 99\n        Initiator: iqn.b\n";
+        let text = "Session: 3\n    Connection: 0\n        Initiator: iqn.a\u{1b}[2J\u{202e}\u{200b}\nSession: 99\n        Initiator: iqn.b\n";
         let names = initiators(text, &BTreeSet::from([3, 4]));
         assert_eq!(names.len(), 1);
-        assert_eq!(names[&3], "iqn.a\\u{1b}[2J\\u{202e}");
+        assert_eq!(names[&3], "iqn.a\\u001b[2J\\u202e\\u200b");
     }
 }

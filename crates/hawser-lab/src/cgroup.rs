@@ -9,9 +9,10 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use hawser_tool::Launch;
+use hawser_model::mountinfo;
+use hawser_tool::{Deadline, Launch};
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_flag, fsmount, fsopen,
 };
@@ -91,28 +92,21 @@ struct Mounted {
     options: Vec<String>,
 }
 
-/// The mounts of the hierarchy's root in a `mountinfo` (proc_pid_mountinfo(5)).
-fn mounted(mountinfo: &str) -> Vec<Mounted> {
-    let lines = mountinfo.lines().filter_map(|line| {
-        let (front, back) = line.split_once(" - ")?;
-        let [kind, _, options] = back.split(' ').collect::<Vec<_>>()[..] else {
-            return None;
-        };
-        let front: Vec<&str> = front.split(' ').collect();
-        let (root, at, flags) = (front.get(3)?, front.get(4)?, front.get(5)?);
-        let has = |options: &str, wanted: &str| options.split(',').any(|one| one == wanted);
-        // Spaces in a path are written in octal; nobody mounts this one there.
-        (kind == "cgroup2" && *root == "/" && !at.contains('\\')).then(|| Mounted {
-            at: PathBuf::from(at),
-            writable: has(flags, "rw") && has(options, "rw"),
-            options: options
-                .split(',')
-                .filter(|one| !matches!(*one, "rw" | "ro"))
-                .map(str::to_owned)
-                .collect(),
-        })
+/// The mounts of the hierarchy's root.
+fn mounted(text: &str) -> Vec<Mounted> {
+    let all = mountinfo::mounted(text).filter(|it| it.fstype == "cgroup2" && it.root == "/");
+    let has = |options: &str, wanted: &str| options.split(',').any(|one| one == wanted);
+    let mounts = all.map(|it| Mounted {
+        writable: has(it.flags, "rw") && has(it.options, "rw"),
+        options: it
+            .options
+            .split(',')
+            .filter(|one| !matches!(*one, "rw" | "ro"))
+            .map(str::to_owned)
+            .collect(),
+        at: PathBuf::from(it.place),
     });
-    lines.collect()
+    mounts.collect()
 }
 
 /// Gives this process, and what it starts from now on, a new group of the node's own.
@@ -191,24 +185,20 @@ fn remove(group: &Path) -> Result<(), LabError> {
     }
     // Since Linux 5.14; before, killing the lab's processes by name must do.
     let _absent = fs::write(group.join("cgroup.kill"), "1");
-    let deadline = Instant::now() + PATIENCE;
-    remove_until(group, deadline)
+    remove_until(group, Deadline::after(PATIENCE))
 }
 
-fn remove_until(group: &Path, deadline: Instant) -> Result<(), LabError> {
+fn remove_until(group: &Path, deadline: Deadline) -> Result<(), LabError> {
     for child in below(group) {
         remove_until(&child, deadline)?;
     }
-    loop {
-        match fs::remove_dir(group) {
-            Ok(()) => return Ok(()),
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(e) if e.kind() == io::ErrorKind::ResourceBusy && Instant::now() < deadline => {
-                std::thread::sleep(Duration::from_millis(5));
-            }
-            Err(e) => return Err(LabError::io("remove the control group", group, e)),
-        }
-    }
+    let removed = deadline.ask(Duration::from_millis(5), || match fs::remove_dir(group) {
+        Err(e) if e.kind() == io::ErrorKind::ResourceBusy => Ok(None),
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+        _ => Ok(Some(())),
+    });
+    let removed = removed.and_then(|it| it.ok_or(io::ErrorKind::ResourceBusy.into()));
+    removed.map_err(|e| LabError::io("remove the control group", group, e))
 }
 
 #[cfg(test)]

@@ -7,8 +7,12 @@ use crate::octal::unescaped;
 pub struct Mounted<'a> {
     /// Major and minor number of its device: that of its files, as stat(2) has it.
     pub device: (u64, u64),
+    /// The folder of the file system that is seen there: `/` unless a part of it is.
+    pub root: String,
     /// Where.
     pub place: String,
+    /// The options of this mount, between commas.
+    pub flags: &'a str,
     /// Its type: `ext4`, `nfs4`.
     pub fstype: &'a str,
     /// What it is mounted from: `/dev/loop0`, `10.72.2.207:/tank/vm`.
@@ -26,11 +30,14 @@ fn line(line: &str) -> Option<Mounted<'_>> {
     let (before, after) = line.split_once(" - ")?;
     let mut before = before.split(' ');
     let (major, minor) = before.nth(2)?.split_once(':')?;
-    let place = unescaped(before.nth(1)?);
+    let (root, place) = (unescaped(before.next()?), unescaped(before.next()?));
+    let flags = before.next()?;
     let mut after = after.split(' ');
     Some(Mounted {
         device: (major.parse().ok()?, minor.parse().ok()?),
+        root,
         place,
+        flags,
         fstype: after.next()?,
         source: unescaped(after.next()?),
         options: after.next()?,
@@ -56,5 +63,6 @@ mod tests {
             ("/my pool", "my pool")
         );
         assert_eq!((all[1].device, all[1].options), ((0, 56), "rw,xattr"));
+        assert_eq!((all[0].root.as_str(), all[0].flags), ("/", "rw,relatime"));
     }
 }

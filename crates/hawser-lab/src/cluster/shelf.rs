@@ -3,9 +3,10 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use hawser_tool::Tool;
+use hawser_model::mountinfo;
+use hawser_tool::{Deadline, Tool};
 
 use super::shutdown;
 use super::spec::ClusterSpec;
@@ -124,21 +125,13 @@ pub(crate) fn mounted(init: ProcessId) -> Vec<(Disk, PathBuf)> {
 }
 
 fn loops(process: &str) -> Vec<(String, PathBuf)> {
-    let mounts = fs::read_to_string(format!("/proc/{process}/mounts")).unwrap_or_default();
-    let mut found = Vec::new();
-    for line in mounts.lines() {
-        let mut fields = line.split_ascii_whitespace();
-        let (Some(device), Some(place)) = (fields.next(), fields.next()) else {
-            continue;
-        };
-        if let Some(name) = device
-            .strip_prefix("/dev/")
-            .filter(|d| d.starts_with("loop"))
-        {
-            found.push((name.to_owned(), PathBuf::from(place)));
-        }
-    }
-    found
+    let text = fs::read_to_string(format!("/proc/{process}/mountinfo")).unwrap_or_default();
+    let loops = mountinfo::mounted(&text).filter_map(|it| {
+        let device = it.source.strip_prefix("/dev/")?;
+        let is_loop = device.starts_with("loop");
+        is_loop.then(|| (device.to_owned(), PathBuf::from(it.place)))
+    });
+    loops.collect()
 }
 
 /// Stops the file systems of a node in their tracks, as a power cut does.
@@ -184,18 +177,16 @@ fn sequence(name: &str) -> Option<u64> {
 /// Waits until the loop devices of a node that has ended are let go. Another node, or another lab, may have got
 /// their names by then.
 pub(crate) fn wait_gone(disks: &[Disk]) -> Result<(), LabError> {
-    let deadline = Instant::now() + PATIENCE;
-    while let Some(disk) = disks.iter().find(|disk| !disk.is_gone()) {
-        if Instant::now() >= deadline {
-            return Err(LabError::system(
-                "wait for the end of",
-                format!("/dev/{}", disk.name),
-                nix::errno::Errno::ETIMEDOUT,
-            ));
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    Ok(())
+    let mut left = None;
+    Deadline::after(PATIENCE).holds(Duration::from_millis(2), || {
+        left = disks.iter().find(|disk| !disk.is_gone());
+        left.is_none()
+    });
+    let late = |disk: &Disk| {
+        let device = format!("/dev/{}", disk.name);
+        LabError::system("wait for the end of", device, nix::errno::Errno::ETIMEDOUT)
+    };
+    left.map_or(Ok(()), |disk| Err(late(disk)))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 
 use hawser_host::site::{Seen, Watcher};
+use hawser_model::mountinfo;
 use hawser_model::names::HostName;
 
 use super::LabSite;
@@ -55,12 +56,11 @@ fn mounted(places: Vec<String>) -> Seen {
 
 /// The places that something is mounted on. Of a dead process it is an error.
 fn mounts(process: i32) -> io::Result<Vec<String>> {
-    let text = fs::read_to_string(format!("/proc/{process}/mounts"))?;
+    let text = fs::read_to_string(format!("/proc/{process}/mountinfo"))?;
     if text.is_empty() {
         return Err(io::ErrorKind::NotFound.into());
     }
-    let places = text.lines().filter_map(|line| line.split(' ').nth(1));
-    Ok(places.map(str::to_owned).collect())
+    Ok(mountinfo::mounted(&text).map(|it| it.place).collect())
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use hawser_files::FileError;
+use hawser_model::mountinfo::mounted;
 use hawser_tool::Tool;
 use nix::mount::{MsFlags, mount};
 use nix::sys::utsname::uname;
@@ -53,8 +54,8 @@ pub fn ready() -> Result<(), KernelError> {
     load("configfs", CONFIGFS, &mut tried)?;
     if !Path::new(ROOT).exists() {
         let none: Option<&str> = None;
-        let mounted = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-        if !mounted.contains(&format!(" {CONFIGFS} configfs ")) {
+        let text = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        if !mounted(&text).any(|it| it.place == CONFIGFS && it.fstype == "configfs") {
             mount(
                 Some("configfs"),
                 CONFIGFS,

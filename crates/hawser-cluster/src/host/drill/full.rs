@@ -9,6 +9,7 @@ use nix::mount::{MsFlags, mount, umount};
 use nix::sys::statvfs::statvfs;
 use nix::unistd::{Gid, Uid, chown};
 
+use super::is_mounted;
 use crate::host::{NodeError, run};
 
 const FOLDER: &str = "/var/lib/pacemaker";
@@ -16,7 +17,7 @@ const FOLDER: &str = "/var/lib/pacemaker";
 /// Where it is filled, before it is laid over the folder.
 const FILLED: &str = "/run/hawser/drill-full";
 
-/// What `/proc/mounts` calls it.
+/// What the table of mounts calls it.
 const NAME: &str = "hawser-drill";
 
 pub(super) fn make() -> Result<(), NodeError> {
@@ -49,7 +50,7 @@ fn fill() -> std::io::Result<()> {
 }
 
 pub(super) fn shown() -> Result<Option<String>, NodeError> {
-    if !is_mounted(FOLDER)? {
+    if !is_mounted(NAME, FOLDER)? {
         return Ok(None);
     }
     let room = statvfs(FOLDER).map_err(|e| NodeError::file("statvfs", FOLDER)(e.into()))?;
@@ -59,7 +60,7 @@ pub(super) fn shown() -> Result<Option<String>, NodeError> {
 /// Takes it away, also when it is not there.
 pub(super) fn mend() -> Result<(), NodeError> {
     for place in [FOLDER, FILLED] {
-        while is_mounted(place)? {
+        while is_mounted(NAME, place)? {
             umount(place).map_err(|e| NodeError::file("unmount", place)(e.into()))?;
         }
     }
@@ -67,13 +68,4 @@ pub(super) fn mend() -> Result<(), NodeError> {
         Err(e) if e.kind() != ErrorKind::NotFound => Err(NodeError::file("remove", FILLED)(e)),
         _ => Ok(()),
     }
-}
-
-fn is_mounted(place: &str) -> Result<bool, NodeError> {
-    let path = "/proc/self/mounts";
-    let mounts = fs::read_to_string(path).map_err(NodeError::file("read", path))?;
-    Ok(mounts.lines().any(|line| {
-        let mut words = line.split(' ');
-        words.next() == Some(NAME) && words.next() == Some(place)
-    }))
 }

@@ -4,12 +4,12 @@ use std::fs;
 use std::time::Duration;
 
 use hawser_host::Clock;
+use hawser_model::mountinfo::mounted;
 use serde::{Deserialize, Serialize};
 
 use super::processes;
 use crate::exports::nfs::server::is_in_grace;
 use crate::host::NodeError;
-use hawser_model::octal::unescaped;
 
 /// A look at a head, from its own point of view.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,10 +26,9 @@ pub struct Look {
 }
 
 pub(in crate::host) fn now(engine: bool) -> Result<Look, NodeError> {
-    let path = "/proc/self/mounts";
+    let path = "/proc/self/mountinfo";
     let text = fs::read_to_string(path).map_err(NodeError::file("read", path))?;
-    let places = text.lines().filter_map(|line| line.split(' ').nth(1));
-    let mounts = places.map(unescaped).collect();
+    let mounts = mounted(&text).map(|it| it.place).collect();
     Ok(Look {
         mounts,
         clock_us: Clock::default().time_of_day().0,

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use nix::mount::{MsFlags, mount, umount};
 
+use super::is_mounted;
 use crate::host::NodeError;
 
 /// Where it is held.
 const HELD: &str = "/run/hawser/drill-memory";
 
-/// What `/proc/mounts` calls it.
+/// What the table of mounts calls it.
 const NAME: &str = "hawser-drill";
 
 /// How much is left, KiB: 5 % of all memory, and no less than this.
@@ -43,15 +44,13 @@ pub(super) fn shown() -> Result<Option<String>, NodeError> {
     let memory = Memory::now()?;
     // What the head has given up since is no memory that is there for anybody.
     let short = memory.available <= 2 * memory.left();
-    Ok(
-        (is_held()? && short)
-            .then(|| format!("{} MiB of memory are left", memory.available / 1024)),
-    )
+    Ok((is_mounted(NAME, HELD)? && short)
+        .then(|| format!("{} MiB of memory are left", memory.available / 1024)))
 }
 
 /// Gives it back, also when nothing is held.
 pub(super) fn mend() -> Result<(), NodeError> {
-    while is_held()? {
+    while is_mounted(NAME, HELD)? {
         umount(HELD).map_err(|e| NodeError::file("unmount", HELD)(e.into()))?;
     }
     match fs::remove_dir(HELD) {
@@ -60,13 +59,6 @@ pub(super) fn mend() -> Result<(), NodeError> {
         }
         _ => Ok(()),
     }
-}
-
-fn is_held() -> Result<bool, NodeError> {
-    let path = "/proc/self/mounts";
-    let mounts = fs::read_to_string(path).map_err(NodeError::file("read", path))?;
-    let held = format!("{NAME} {HELD} ");
-    Ok(mounts.lines().any(|line| line.starts_with(&held)))
 }
 
 /// Of proc_meminfo(5), KiB.

@@ -20,10 +20,12 @@ mod silence;
 pub(super) mod stamp;
 mod upgrade;
 
+use std::fs;
 use std::net::IpAddr;
 use std::time::Duration;
 
 use hawser_model::drill::ClockStep;
+use hawser_model::mountinfo::mounted;
 use serde::{Deserialize, Serialize};
 
 use super::view::Storage;
@@ -145,6 +147,13 @@ pub enum How {
     Killed,
     /// `SIGSTOP`.
     Stopped,
+}
+
+/// Whether a file system of this name is mounted there.
+fn is_mounted(name: &str, place: &str) -> Result<bool, NodeError> {
+    let path = "/proc/self/mountinfo";
+    let text = fs::read_to_string(path).map_err(NodeError::file("read", path))?;
+    Ok(mounted(&text).any(|it| it.source == name && it.place == place))
 }
 
 impl HostFault {

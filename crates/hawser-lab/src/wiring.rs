@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hawser_model::names::{HostName, LinkName};
+use hawser_tool::Deadline;
 
 use crate::error::LabError;
 use crate::machines::{self, Kind};
@@ -157,26 +158,21 @@ fn settle(
     switches: ProcessId,
     nodes: &[(&NodeSpec, ProcessId)],
 ) -> Result<(), LabError> {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        let waiting = nodes.iter().find_map(|(node, init)| {
+    let mut waiting = None;
+    Deadline::after(PATIENCE).holds(Duration::from_millis(2), || {
+        waiting = nodes.iter().find_map(|(node, init)| {
             let ports = node.ports.iter();
             let mut open = ports.filter(|port| !is_cut(state, &node.name, &port.link));
             open.find(|port| !works(state, switches, *init, &node.name, &port.link))
                 .map(|port| format!("{}/{}", node.name, port.link))
         });
-        match waiting {
-            None => return Ok(()),
-            Some(port) if Instant::now() >= deadline => {
-                return Err(LabError::system(
-                    "wait for the carrier of",
-                    port,
-                    nix::errno::Errno::ETIMEDOUT,
-                ));
-            }
-            Some(_) => std::thread::sleep(Duration::from_millis(2)),
-        }
-    }
+        waiting.is_none()
+    });
+    let late = |port| {
+        let what = "wait for the carrier of";
+        LabError::system(what, port, nix::errno::Errno::ETIMEDOUT)
+    };
+    waiting.map_or(Ok(()), |port| Err(late(port)))
 }
 
 fn works(

@@ -7,9 +7,10 @@
 
 use std::path::Path;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hawser_files::Expected;
+use hawser_tool::Deadline;
 
 use super::disk_paths::Tree;
 use super::{FenceQuestion, run};
@@ -27,7 +28,7 @@ const ENDS: Duration = Duration::from_secs(2);
 /// Why the device could shut nobody out from this node; nothing if it could. A disk that the node has not been let in to yet,
 /// which happens when its Pacemaker starts or the device is made, need only answer.
 pub(super) fn why_not(device: &FenceQuestion, limit: Duration) -> Option<String> {
-    let until = Instant::now() + limit.saturating_sub(ENDS);
+    let until = Deadline::after(limit.saturating_sub(ENDS));
     let listed = device.parameters.get("devices").map_or("", String::as_str);
     let disks = disks(&device.agent, listed);
     let mut wrong = Vec::new();
@@ -45,7 +46,7 @@ pub(super) fn why_not(device: &FenceQuestion, limit: Duration) -> Option<String>
 }
 
 /// The same of one disk.
-fn of_disk(device: &FenceQuestion, disk: &str, until: Instant) -> Result<(), String> {
+fn of_disk(device: &FenceQuestion, disk: &str, until: Deadline) -> Result<(), String> {
     let (registered, reserved) = (ask(disk, "-k", until)?, ask(disk, "-r", until)?);
     let Some(own) = own_key(device, disk)? else {
         return Ok(());
@@ -68,15 +69,18 @@ fn of_disk(device: &FenceQuestion, disk: &str, until: Instant) -> Result<(), Str
 }
 
 /// What `sg_persist` says of a disk.
-fn ask(disk: &str, what: &str, until: Instant) -> Result<String, String> {
+fn ask(disk: &str, what: &str, until: Deadline) -> Result<String, String> {
     let mut tries = 0;
     loop {
         tries += 1;
-        let left = until.saturating_duration_since(Instant::now());
         // Opened to be written to, a device would make udev look at it anew.
-        match run::tool_within(left, "sg_persist", &["-n", "-y", "-i", what, "-d", disk]) {
+        match run::tool_within(
+            until.left(),
+            "sg_persist",
+            &["-n", "-y", "-i", what, "-d", disk],
+        ) {
             Ok(said) => return Ok(said),
-            Err(_) if tries < TRIES && Instant::now() < until => {}
+            Err(_) if tries < TRIES && !until.left().is_zero() => {}
             Err(e) => return Err(e.to_string()),
         }
     }

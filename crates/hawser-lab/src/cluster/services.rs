@@ -6,9 +6,9 @@ use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use hawser_tool::{Launch, Tool, processes};
+use hawser_tool::{Deadline, Launch, Tool, processes};
 use nix::fcntl::{Flock, FlockArg};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::Pid;
@@ -323,21 +323,17 @@ fn wait(
     patience: Duration,
     what: &str,
     log: &str,
-    mut done: impl FnMut() -> bool,
+    done: impl FnMut() -> bool,
 ) -> Result<(), LabError> {
-    let deadline = Instant::now() + patience;
-    while !done() {
-        if Instant::now() >= deadline {
-            let said = fs::read_to_string(log).unwrap_or_default();
-            let last = said.lines().last().unwrap_or("it said nothing");
-            return Err(LabError::Tool {
-                command: format!("wait for {what}"),
-                what: format!("not within {} s; {log}: {last}", patience.as_secs()),
-            });
-        }
-        std::thread::sleep(Duration::from_millis(50));
+    if Deadline::after(patience).holds(Duration::from_millis(50), done) {
+        return Ok(());
     }
-    Ok(())
+    let said = fs::read_to_string(log).unwrap_or_default();
+    let last = said.lines().last().unwrap_or("it said nothing");
+    Err(LabError::Tool {
+        command: format!("wait for {what}"),
+        what: format!("not within {} s; {log}: {last}", patience.as_secs()),
+    })
 }
 
 fn remove(path: &str) -> Result<(), LabError> {

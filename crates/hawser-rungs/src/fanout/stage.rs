@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::net::Ipv4Addr;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hawser_model::fanout::{ReceiverSetting, Spread, processor_mask};
+use hawser_tool::Deadline;
 
 use super::namespace::{Namespace, ip, run, with_sysfs, write};
 use crate::RungError;
@@ -200,21 +200,19 @@ fn address(namespace: &Namespace, address: Ipv4Addr) -> Result<(), RungError> {
 }
 
 fn forwarding(ports: &[String]) -> Result<(), RungError> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Deadline::after(PATIENCE);
     for port in ports {
         let path = format!("/sys/class/net/{port}/brport/state");
-        loop {
-            let state = fs::read_to_string(&path).map_err(RungError::call("read", &path))?;
-            if state.trim() == FORWARDING {
-                break;
-            }
-            if Instant::now() > deadline {
-                let state = state.trim();
-                return Err(RungError::Absent(format!(
-                    "{path} is {state}, not {FORWARDING}"
-                )));
-            }
-            thread::sleep(Duration::from_millis(5));
+        let mut state = String::new();
+        let forwards = deadline.ask(Duration::from_millis(5), || {
+            state = fs::read_to_string(&path).map_err(RungError::call("read", &path))?;
+            Ok::<_, RungError>((state.trim() == FORWARDING).then_some(()))
+        })?;
+        if forwards.is_none() {
+            let state = state.trim();
+            return Err(RungError::Absent(format!(
+                "{path} is {state}, not {FORWARDING}"
+            )));
         }
     }
     Ok(())

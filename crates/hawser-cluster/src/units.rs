@@ -1,12 +1,13 @@
-//! What systemd is told beside starting the engine: the iSCSI target of user space is a service of its own,
-//! and pools are offered by it only while it runs.
+//! What systemd is told beside starting the engine: the iSCSI target of user space and the NFS server are services of
+//! their own, and pools are offered by them only while they run.
 //!
-//! Nothing orders it with Pacemaker. At a boot a pool would be offered before it runs; at a reboot
-//! systemd would end both at once, and clients be told that their units are gone while the pool is
-//! on its way to the other head. `resource-agents-deps.target` is there for such services:
+//! Nothing orders them with Pacemaker. At a boot a pool would be offered before they run; at a reboot
+//! systemd would end all at once: clients be told that their units are gone while the pool is
+//! on its way to the other head, and the clients of an NFS server that has ended no longer be
+//! written down for that head, so that they lose their locks. `resource-agents-deps.target` is there for such services:
 //! Pacemaker starts after it and stops before it (`pacemaker.service`).
 
-use hawser_model::cluster_file::{ClusterFile, ExportKind};
+use hawser_model::cluster_file::{ClusterFile, ExportKind, Pool};
 
 use crate::cib::secrets::{Content, NodeFile};
 
@@ -54,20 +55,32 @@ pub fn watch_unit() -> String {
     )
 }
 
-/// The file, where the pools of a cluster need it.
+/// The kernel's NFS server, as every distribution calls it.
+const NFS_SERVER: &str = "nfs-server.service";
+
+/// The file, where pools are offered. That of an iSCSI pool may offer directories too: its own `exports.toml` says.
 pub fn drop_in(file: &ClusterFile) -> Option<NodeFile> {
-    let mut pools = file.pools.iter();
-    let offers = pools.any(|pool| *pool.exports.get() == ExportKind::Iscsi);
-    // A service that is wanted and not there is passed over.
-    let services = file.exports.backend.services();
-    let needed = offers && !services.is_empty();
-    needed.then(|| NodeFile {
+    let any = |is: fn(&Pool) -> bool| file.pools.iter().any(is);
+    let target = match any(|pool| *pool.exports.get() == ExportKind::Iscsi) {
+        true => file.exports.backend.services(),
+        false => "",
+    };
+    let directories = any(|pool| *pool.exports.get() != ExportKind::None || !pool.nfs.is_empty());
+    let server = if directories { NFS_SERVER } else { "" };
+    let services = format!("{target} {server}");
+    let services = services.trim();
+    // A service that is wanted and not there is passed over. Whether the NFS server starts at boot is the operator's.
+    let wants = match target {
+        "" => String::new(),
+        target => format!("Wants={target}\n"),
+    };
+    (!services.is_empty()).then(|| NodeFile {
         path: DROP_IN.into(),
         mode: 0o644,
         content: Content::Text(format!(
-            "# Made by hawser: pools are offered by tgtd, so it starts before Pacemaker and ends after it.\n\
+            "# Made by hawser: what offers the pools starts before Pacemaker and ends after it.\n\
              [Unit]\n\
-             Wants={services}\n\
+             {wants}\
              After={services}\n"
         )),
     })

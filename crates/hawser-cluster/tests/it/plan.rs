@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::golden::{Golden, compare, folder, ports};
+use hawser_cluster::cib::secrets::Content;
 use hawser_cluster::cib::{self, fencing::node_files};
 use hawser_cluster::corosync;
 use hawser_cluster::host::{DeviceWish, WatchWish};
@@ -762,6 +763,31 @@ fn systemd_is_told_that_the_target_outlives_pacemaker_and_a_lab_needs_no_telling
     let node = facts.nodes.values_mut().next().unwrap();
     node.files.insert(units::DROP_IN.into(), there);
     assert_eq!(planned(&facts), (vec![], vec![]));
+}
+
+#[test]
+fn what_offers_the_pools_ends_after_pacemaker() {
+    let order = |replacements: &[(&str, &str)]| {
+        units::drop_in(&file_with(replacements)).map(|it| match it.content {
+            Content::Text(text) => text.lines().skip(2).map(str::to_owned).collect::<Vec<_>>(),
+            other => panic!("{other:?}"),
+        })
+    };
+    let lines = |all: &[&str]| Some(all.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>());
+    // The kernel's target is no service, and whether the NFS server starts at boot is the operator's.
+    assert_eq!(order(&[]), lines(&["After=nfs-server.service"]));
+    assert_eq!(
+        order(&[("backend = \"lio\"", "backend = \"tgt\"")]),
+        lines(&[
+            "Wants=tgt.service tgtd.service",
+            "After=tgt.service tgtd.service nfs-server.service"
+        ])
+    );
+    let none = ("kind = \"zfs\"", "kind = \"zfs\"\nexports = \"none\"");
+    assert_eq!(order(&[none]), None);
+    let listed = "exports = \"none\"\nnfs = [{ directory = \"/vm\", clients = \"10.0.0.0/8\" }]";
+    let listed = ("exports = \"none\"", listed);
+    assert_eq!(order(&[none, listed]), lines(&["After=nfs-server.service"]));
 }
 
 #[test]

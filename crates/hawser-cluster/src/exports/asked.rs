@@ -221,6 +221,8 @@ fn targets(desired: &Desired, sessions: &BTreeMap<String, Vec<String>>) -> Vec<E
                 block_size: unit.block_size,
                 write_cache: unit.write_cache,
                 unmap: unit.unmap,
+                ats: unit.ats,
+                xcopy: unit.xcopy,
                 read_only: unit.read_only,
                 serial: exposure.serial.clone(),
                 naa: naa(&exposure.serial, unit.company.as_deref()),

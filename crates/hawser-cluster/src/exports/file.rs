@@ -72,6 +72,11 @@ pub struct UnitDefaults {
     /// Whether clients may say which blocks they no longer need (SCSI `UNMAP`): a thin volume then shrinks. Default: `true` where
     /// the target is `lio` and the volume can give them back.
     pub unmap: Option<bool>,
+    /// Whether clients may write a block if it has what they say (SCSI `COMPARE AND WRITE`): so ESXi locks a file without the
+    /// whole disk. Default: `true`. Only `lio`.
+    pub ats: Option<bool>,
+    /// Whether clients may have the target copy from unit to unit (SCSI `EXTENDED COPY`). Default: `true`. Only `lio`.
+    pub xcopy: Option<bool>,
 }
 
 /// Addresses under one name.
@@ -140,6 +145,10 @@ pub struct UnitEntry {
     pub write_cache: Option<bool>,
     /// See `defaults`.
     pub unmap: Option<bool>,
+    /// See `defaults`.
+    pub ats: Option<bool>,
+    /// See `defaults`.
+    pub xcopy: Option<bool>,
     /// Clients may read only. Default: `false`.
     #[serde(default)]
     pub read_only: bool,

@@ -185,7 +185,7 @@ fn same_unit(known: &mut [&mut Unit], mut unit: Unit, page: &mut Page) -> Option
     first.naa = first.naa.take().or(unit.naa.take());
     first.block_size = first.block_size.or(unit.block_size);
     first.write_cache = first.write_cache.or(unit.write_cache);
-    first.unmap = first.unmap.or(unit.unmap);
+    first.offloads = first.offloads.or(unit.offloads);
     first.read_only |= unit.read_only;
     let at = first.at.clone();
     unit.shown.retain(|shown| {

@@ -55,6 +55,37 @@ impl Target {
     }
 }
 
+/// What clients may leave to the target, where a file says whether they may.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Offloads {
+    /// To free blocks: `UNMAP`.
+    pub unmap: Option<bool>,
+    /// To compare a block and write it at once: `COMPARE AND WRITE`.
+    pub ats: Option<bool>,
+    /// To copy: `EXTENDED COPY`.
+    pub xcopy: Option<bool>,
+}
+
+impl Offloads {
+    /// These, and of another what these do not say.
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            unmap: self.unmap.or(other.unmap),
+            ats: self.ats.or(other.ats),
+            xcopy: self.xcopy.or(other.xcopy),
+        }
+    }
+
+    /// Each by its key in an `exports.toml`.
+    pub fn named(self) -> [(&'static str, Option<bool>); 3] {
+        [
+            ("unmap", self.unmap),
+            ("ats", self.ats),
+            ("xcopy", self.xcopy),
+        ]
+    }
+}
+
 /// A volume, by its path.
 #[derive(Clone, Debug)]
 pub(crate) struct Unit {
@@ -66,7 +97,7 @@ pub(crate) struct Unit {
     pub block_size: Option<u32>,
     /// Whether it has a write cache in the head's memory.
     pub write_cache: Option<bool>,
-    pub unmap: Option<bool>,
+    pub offloads: Offloads,
     pub read_only: bool,
     /// Its number, if it is the same wherever it is shown.
     pub lun: Option<u16>,
@@ -82,7 +113,7 @@ impl Unit {
             naa: None,
             block_size: None,
             write_cache: None,
-            unmap: None,
+            offloads: Offloads::default(),
             read_only: false,
             lun: None,
             shown: Vec::new(),
@@ -144,7 +175,7 @@ pub(crate) struct UnitOut {
     pub naa: Option<String>,
     pub block_size: Option<u32>,
     pub write_cache: Option<bool>,
-    pub unmap: Option<bool>,
+    pub offloads: Offloads,
     pub read_only: bool,
     pub at: Place,
 }
@@ -157,7 +188,7 @@ impl UnitOut {
             naa: None,
             block_size: None,
             write_cache: None,
-            unmap: None,
+            offloads: Offloads::default(),
             read_only: false,
             at: at.clone(),
         }
@@ -269,7 +300,7 @@ fn merge(out: &mut UnitOut, unit: &Unit, page: &mut Page) {
     out.lun = unit.lun.or(out.lun);
     out.block_size = unit.block_size.or(out.block_size);
     out.write_cache = unit.write_cache.or(out.write_cache);
-    out.unmap = unit.unmap.or(out.unmap);
+    out.offloads = unit.offloads.or(out.offloads);
     out.read_only |= unit.read_only;
 }
 

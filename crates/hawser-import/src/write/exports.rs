@@ -123,8 +123,10 @@ fn unit(out: &mut String, volume: &str, unit: &UnitOut) -> std::fmt::Result {
     if let Some(cache) = unit.write_cache {
         writeln!(out, "write_cache = {cache}")?;
     }
-    if let Some(unmap) = unit.unmap {
-        writeln!(out, "unmap = {unmap}")?;
+    for (key, may) in unit.offloads.named() {
+        if let Some(may) = may {
+            writeln!(out, "{key} = {may}")?;
+        }
     }
     if unit.read_only {
         writeln!(out, "read_only = true")?;

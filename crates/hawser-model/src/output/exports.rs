@@ -20,6 +20,10 @@ pub struct ExportsReport {
     pub nfs: Vec<ExportedDirectory>,
 }
 
+fn yes() -> bool {
+    true
+}
+
 /// A directory that is offered by NFS.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExportedDirectory {
@@ -79,6 +83,12 @@ pub struct ExportedUnit {
     /// Whether clients may give back blocks that they no longer need.
     #[serde(default)]
     pub unmap: bool,
+    /// Whether clients may compare a block and write it at once. Of a target that does not say, `true`.
+    #[serde(default = "yes")]
+    pub ats: bool,
+    /// Whether clients may have the target copy from unit to unit. Of a target that does not say, `true`.
+    #[serde(default = "yes")]
+    pub xcopy: bool,
     /// Whether clients may read only.
     pub read_only: bool,
     /// Its serial number.

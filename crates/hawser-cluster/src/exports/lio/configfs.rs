@@ -12,7 +12,7 @@ use hawser_model::cluster_file::SecretRef;
 use hawser_tool::Deadline;
 use sha2::{Digest as _, Sha256};
 
-use super::nodes::{GROUP, number, size};
+use super::nodes::{GROUP, OFFLOADS, number, size};
 use super::plan::{Entry, Operation, Tree};
 use crate::exports::desired::is_iscsi_name;
 
@@ -104,12 +104,11 @@ impl Configfs {
                     "udev_path",
                     "enable",
                     "attrib/block_size",
-                    "attrib/emulate_tpu",
-                    "attrib/emulate_tpws",
                     "wwn/vpd_unit_serial",
                     "wwn/company_id",
                 ];
-                for name in names.into_iter().chain(cache) {
+                let offloads = OFFLOADS.into_iter().map(|(name, _)| name);
+                for name in names.into_iter().chain(offloads).chain(cache) {
                     self.value(&mut tree, &format!("{folder}/{name}"))?;
                 }
                 if plugin == "fileio" {

@@ -52,6 +52,18 @@ pub enum Is {
 /// The only portal group of a target: it has one set of addresses.
 pub(super) const GROUP: &str = "tpgt_1";
 
+/// Whether a unit lets its clients do something.
+type May = fn(&DesiredUnit) -> bool;
+
+/// What clients may leave to a unit, each by the file that says whether they may; all can be written at any time. What they
+/// see of the first two is `LBPU` and `LBPWS` of the page Logical Block Provisioning (`spc_emulate_evpd_b2`).
+pub(super) const OFFLOADS: [(&str, May); 4] = [
+    ("attrib/emulate_tpu", |unit| unit.unmap),
+    ("attrib/emulate_tpws", |unit| unit.unmap),
+    ("attrib/emulate_caw", |unit| unit.ats),
+    ("attrib/emulate_3pc", |unit| unit.xcopy),
+];
+
 /// The folder of what is behind a unit. A device whose write cache is left to itself is passed on as
 /// it is (iblock). Files, and devices whose every write must be on the disks before it is
 /// acknowledged, are opened by fileio, which does that (`O_DSYNC` unless `fd_buffered_io`).
@@ -157,10 +169,8 @@ impl List<'_> {
             let cache = u8::from(unit.write_cache);
             self.fixed(&folder, "attrib/emulate_write_cache", cache);
         }
-        // What clients see of it is `LBPU` and `LBPWS` of the page Logical Block Provisioning (`spc_emulate_evpd_b2`).
-        for name in ["emulate_tpu", "emulate_tpws"] {
-            let unmap = u8::from(unit.unmap);
-            self.value(format!("{folder}/attrib/{name}"), unmap);
+        for (name, may) in OFFLOADS {
+            self.value(format!("{folder}/{name}"), u8::from(may(unit)));
         }
         self.fixed(&folder, "wwn/vpd_unit_serial", serial);
         // Since Linux 5.9, and only before a target shows the unit (`target_wwn_company_id_store`). An older kernel

@@ -156,6 +156,8 @@ impl<'a> Work<'a> {
             .or(defaults.block_size.as_ref());
         let cache = entry.and_then(|e| e.write_cache).or(defaults.write_cache);
         let unmap = entry.and_then(|e| e.unmap).or(defaults.unmap);
+        let ats = entry.and_then(|e| e.ats).or(defaults.ats);
+        let xcopy = entry.and_then(|e| e.xcopy).or(defaults.xcopy);
         // tgtd would have to be told when the unit is made.
         let unmaps = volume.discards && self.context.backend == Backend::Lio;
         DesiredUnit {
@@ -170,6 +172,8 @@ impl<'a> Work<'a> {
                 .unwrap_or_else(|| outlives_head(&volume.identity, self.context.backend)),
             read_only: entry.is_some_and(|entry| entry.read_only),
             unmap: unmaps && unmap.unwrap_or(true),
+            ats: ats.unwrap_or(true),
+            xcopy: xcopy.unwrap_or(true),
             company: self
                 .state
                 .volumes

@@ -194,11 +194,12 @@ impl Kernel {
     fn write(&mut self, path: &str, text: &str) {
         let (folder, name) = path.rsplit_once('/').unwrap();
         let device = folder.splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
-        // `emulate_tpu_store` and `emulate_tpws_store` of target_core_configfs.c do not ask whether it is exported.
+        // target_core_configfs.c asks of none of these whether it is exported (`emulate_tpu_store`, `emulate_caw_store`, …).
+        let at_any_time = ["emulate_tpu", "emulate_tpws", "emulate_caw", "emulate_3pc"];
         if name == "control" && text.starts_with("fd_dev_size=") {
             return self.set(path.to_owned(), text);
         }
-        if folder.starts_with("core/") && !name.starts_with("emulate_tp") {
+        if folder.starts_with("core/") && !at_any_time.contains(&name) {
             assert!(
                 !self.links_to(&device),
                 "write {path}: EINVAL, it is exported"
@@ -219,8 +220,10 @@ impl Kernel {
                     "enable {device}: EINVAL"
                 );
                 self.set(format!("{device}/attrib/block_size"), "512");
-                for name in ["emulate_tpu", "emulate_tpws"] {
-                    self.set(format!("{device}/attrib/{name}"), "0");
+                // `DA_EMULATE_TPU` is 0, `DA_EMULATE_CAW` 1 (target_core_base.h).
+                for name in at_any_time {
+                    let is = u8::from(!name.starts_with("emulate_tp"));
+                    self.set(format!("{device}/attrib/{name}"), &is.to_string());
                 }
                 if folder.starts_with("core/fileio") {
                     self.set(format!("{device}/attrib/emulate_write_cache"), "0");
@@ -432,6 +435,8 @@ fn kernel_would(root: &Path, operation: &Operation, kernel: &mut Kernel) {
                 "attrib/block_size",
                 "attrib/emulate_tpu",
                 "attrib/emulate_tpws",
+                "attrib/emulate_caw",
+                "attrib/emulate_3pc",
                 "attrib/emulate_write_cache",
             ];
             let more = more

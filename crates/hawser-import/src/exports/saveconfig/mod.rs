@@ -7,7 +7,7 @@ mod value;
 use serde_json::Value;
 
 use self::value::{Object, attributes, list, text};
-use super::{Offered, Target, Unit};
+use super::{Offered, Offloads, Target, Unit};
 use crate::Place;
 use crate::page::Page;
 use crate::place::{Malformed, quoted};
@@ -149,7 +149,13 @@ fn unit(
     unit.block_size = size.filter(|n| *n != 512);
     let back = whole.flag("write_back")?;
     unit.write_cache = back.filter(|_| plugin == "fileio");
-    unit.unmap = (attributes.flag("emulate_tpu")? == Some(false)).then_some(false);
+    let refused =
+        |name| Ok::<_, Malformed>((attributes.flag(name)? == Some(false)).then_some(false));
+    unit.offloads = Offloads {
+        unmap: refused("emulate_tpu")?,
+        ats: refused("emulate_caw")?,
+        xcopy: refused("emulate_3pc")?,
+    };
     unit.read_only = whole.flag("readonly")? == Some(true);
     Ok(unit)
 }

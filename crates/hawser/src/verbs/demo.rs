@@ -52,6 +52,13 @@ pub fn run(_args: Args) -> miette::Result<ExitCode> {
     let shown = demo.network().and_then(|()| demo.heads());
     let end = demo.step(&["lab", "down", "--lab", LAB], &[0]);
     shown.and(end)?;
+    tell(
+        "These heads were namespaces of this machine's kernel. As machines, each with a kernel and systemd of its\n\
+         own, and with pools on ZFS or LVM (docs/machines.md):\n\n\
+         hawser lab up --lab m --machines --cluster\n\
+         hawser drill power-cut --lab m\n\
+         hawser lab down --lab m",
+    );
     Ok(ExitCode::SUCCESS)
 }
 

@@ -12,6 +12,7 @@ pub mod corosync;
 pub mod exports;
 pub mod hooks;
 pub mod host;
+pub mod line;
 pub mod live;
 pub mod numbering;
 pub mod plan;

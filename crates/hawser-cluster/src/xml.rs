@@ -6,6 +6,8 @@ use quick_xml::Reader;
 use quick_xml::Writer;
 use quick_xml::events::{BytesEnd, BytesStart, BytesText, Event};
 
+use crate::line::Line;
+
 /// Deepest document that is read. Pacemaker's have some ten levels; one of a million, from a node that is hostile,
 /// would take the stack of whoever walks it.
 const DEEPEST: usize = 100;
@@ -21,18 +23,20 @@ pub struct Element {
     pub children: Vec<Element>,
     /// The text inside it, trimmed; the CIB has none, agents' metadata has.
     pub text: String,
+    /// Where it begins.
+    pub line: Line,
 }
 
 /// A text that is not the XML it should be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what} is not XML: {reason} (at byte {at})")]
+#[error("{what} is not XML: {reason} (line {line})")]
 pub struct XmlError {
     /// What was read: `the live CIB`, `crm_simulate's output`.
     pub what: &'static str,
     /// The parser's reason.
     pub reason: String,
-    /// Where it stopped.
-    pub at: u64,
+    /// The line on which it stopped.
+    pub line: usize,
 }
 
 impl Element {
@@ -43,6 +47,7 @@ impl Element {
             attributes: Vec::new(),
             children: Vec::new(),
             text: String::new(),
+            line: Line::default(),
         }
     }
 
@@ -122,23 +127,23 @@ impl Element {
         let mut reader = Reader::from_str(text);
         // An invisible element around the document takes the root as its child.
         let mut open = vec![Element::new("")];
+        let mut lines = Lines::of(text);
         loop {
-            let wrong = |reason: String, at| XmlError { what, reason, at };
-            let event = match reader.read_event() {
-                Ok(event) => event,
-                Err(e) => return Err(wrong(e.to_string(), reader.error_position())),
-            };
-            let at = reader.buffer_position();
-            match event {
+            // An element is where it begins.
+            let begins = reader.buffer_position();
+            let event = reader.read_event();
+            let line = lines.at(match &event {
+                Ok(_) => begins,
+                Err(_) => reader.error_position(),
+            });
+            let wrong = |reason: String| XmlError { what, reason, line };
+            match event.map_err(|e| wrong(e.to_string()))? {
                 Event::Start(_) if open.len() > DEEPEST => {
-                    return Err(wrong(
-                        format!("more than {DEEPEST} elements in each other"),
-                        at,
-                    ));
+                    return Err(wrong(format!("more than {DEEPEST} elements in each other")));
                 }
-                Event::Start(tag) => open.push(start(&tag).map_err(|e| wrong(e, at))?),
+                Event::Start(tag) => open.push(start(&tag, line).map_err(wrong)?),
                 Event::Empty(tag) => {
-                    let element = start(&tag).map_err(|e| wrong(e, at))?;
+                    let element = start(&tag, line).map_err(wrong)?;
                     innermost(&mut open).children.push(element);
                 }
                 Event::End(_) => {
@@ -147,27 +152,27 @@ impl Element {
                     }
                 }
                 Event::Text(text) => {
-                    let text = text.decode().map_err(|e| wrong(e.to_string(), at))?;
+                    let text = text.decode().map_err(|e| wrong(e.to_string()))?;
                     innermost(&mut open).text.push_str(text.trim());
                 }
                 Event::GeneralRef(name) => {
-                    let name = name.decode().map_err(|e| wrong(e.to_string(), at))?;
+                    let name = name.decode().map_err(|e| wrong(e.to_string()))?;
                     let text = quick_xml::escape::unescape(&format!("&{name};"))
                         .map(Cow::into_owned)
-                        .map_err(|e| wrong(e.to_string(), at))?;
+                        .map_err(|e| wrong(e.to_string()))?;
                     innermost(&mut open).text.push_str(&text);
                 }
                 Event::CData(data) => {
-                    let text = data.decode().map_err(|e| wrong(e.to_string(), at))?;
+                    let text = data.decode().map_err(|e| wrong(e.to_string()))?;
                     innermost(&mut open).text.push_str(&text);
                 }
                 Event::Eof if open.len() > 1 => {
                     let reason = format!("<{}> is not closed", open[open.len() - 1].name);
-                    return Err(wrong(reason, at));
+                    return Err(wrong(reason));
                 }
                 Event::Eof => {
                     let root = open.pop().and_then(|mut around| around.children.pop());
-                    return root.ok_or_else(|| wrong("there is no element".into(), at));
+                    return root.ok_or_else(|| wrong("there is no element".into()));
                 }
                 Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
             }
@@ -224,9 +229,10 @@ fn innermost(open: &mut [Element]) -> &mut Element {
     &mut open[last]
 }
 
-fn start(tag: &BytesStart<'_>) -> Result<Element, String> {
+fn start(tag: &BytesStart<'_>, line: usize) -> Result<Element, String> {
     let name = String::from_utf8_lossy(tag.name().as_ref()).into_owned();
     let mut element = Element::new(&name);
+    element.line = Line(line);
     for attribute in tag.attributes() {
         let attribute = attribute.map_err(|e| e.to_string())?;
         let value = attribute.unescape_value().map_err(|e| e.to_string())?;
@@ -234,6 +240,30 @@ fn start(tag: &BytesStart<'_>) -> Result<Element, String> {
         element.attributes.push((key, value.into_owned()));
     }
     Ok(element)
+}
+
+/// Counts lines forward, each byte once.
+struct Lines<'a> {
+    text: &'a str,
+    at: usize,
+    line: usize,
+}
+
+impl<'a> Lines<'a> {
+    fn of(text: &'a str) -> Self {
+        let (at, line) = (0, 1);
+        Self { text, at, line }
+    }
+
+    /// The line of this byte.
+    fn at(&mut self, position: u64) -> usize {
+        let position = usize::try_from(position).unwrap_or(usize::MAX);
+        let to = position.min(self.text.len()).max(self.at);
+        let passed = &self.text.as_bytes()[self.at..to];
+        self.line += passed.iter().filter(|byte| **byte == b'\n').count();
+        self.at = to;
+        self.line
+    }
 }
 
 #[cfg(test)]
@@ -248,6 +278,16 @@ mod tests {
                 .with("value", "a<b & \"c\" 'd'\n"),
         );
         assert_eq!(Element::parse(&cib.to_text(), "test").unwrap(), cib);
+    }
+
+    #[test]
+    fn an_element_knows_its_line_and_is_the_same_on_another() {
+        let read = Element::parse("<a>\n  <b/>\n  <c\n x='1'/></a>", "test").unwrap();
+        let lines = read.children.iter().map(|it| it.line.0);
+        assert_eq!(Vec::from_iter(lines), [2, 3]);
+        assert_eq!(read, Element::parse(&read.to_text(), "test").unwrap());
+        let wrong = Element::parse("<a>\n<b>\n</a>", "test").unwrap_err();
+        assert_eq!(wrong.line, 3, "{wrong}");
     }
 
     #[test]

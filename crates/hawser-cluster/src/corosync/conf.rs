@@ -2,9 +2,16 @@
 
 use std::fmt::Write;
 
+use hawser_model::visible::one_line;
+
+use crate::line::Line;
+
 /// Deepest file that is read. Corosync's have two levels; a file of a million, from a node that is hostile, would
 /// take the stack of whoever walks it.
 const DEEPEST: usize = 20;
+
+/// So many characters of a line that is wrong are shown.
+const SHOWN: usize = 60;
 
 /// A section, or the whole file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,28 +23,30 @@ pub struct Conf {
 /// One entry of a section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
-    /// `key: value`.
-    Value(String, String),
-    /// `name { … }`.
-    Section(String, Conf),
+    /// `key: value`, and where.
+    Value(String, String, Line),
+    /// `name { … }`, and where it begins.
+    Section(String, Conf, Line),
 }
 
 /// A text that is no corosync.conf.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("corosync.conf, line {line}: {reason}")]
+#[error("corosync.conf, line {line}: {found}; allowed: {allowed}")]
 pub struct ConfError {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong with it.
-    pub reason: &'static str,
+    /// What is there, on one line.
+    pub found: String,
+    /// What may be.
+    pub allowed: &'static str,
 }
 
 impl Conf {
     /// With one more value.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl ToString) -> Self {
-        self.entries
-            .push(Entry::Value(key.to_owned(), value.to_string()));
+        let (key, value) = (key.to_owned(), value.to_string());
+        self.entries.push(Entry::Value(key, value, Line::default()));
         self
     }
 
@@ -53,14 +62,15 @@ impl Conf {
     /// With one more section.
     #[must_use]
     pub fn section(mut self, name: &str, section: Conf) -> Self {
-        self.entries.push(Entry::Section(name.to_owned(), section));
+        self.entries
+            .push(Entry::Section(name.to_owned(), section, Line::default()));
         self
     }
 
     /// The value of a key. Corosync takes the last of several.
     pub fn value(&self, key: &str) -> Option<&str> {
         self.entries.iter().rev().find_map(|entry| match entry {
-            Entry::Value(k, value) if k == key => Some(value.as_str()),
+            Entry::Value(k, value, _) if k == key => Some(value.as_str()),
             _ => None,
         })
     }
@@ -68,18 +78,20 @@ impl Conf {
     /// The sections of that name.
     pub fn sections<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Conf> {
         self.entries.iter().filter_map(move |entry| match entry {
-            Entry::Section(n, section) if n == name => Some(section),
+            Entry::Section(n, section, _) if n == name => Some(section),
             _ => None,
         })
     }
 
     /// Reads a file (coroparse.c: `#` begins a comment line, `:` parts key and value).
     pub fn parse(text: &str) -> Result<Self, ConfError> {
-        let mut open = vec![(String::new(), Conf::default())];
-        for (i, line) in text.lines().enumerate() {
-            let wrong = |reason| ConfError {
-                line: i + 1,
-                reason,
+        const PAIRED: &str = "one } for each {";
+        let mut open = vec![(String::new(), Conf::default(), Line::default())];
+        for (line, at) in text.lines().zip(1..) {
+            let wrong = |found: &str, allowed| ConfError {
+                line: at,
+                found: one_line(found).into_owned(),
+                allowed,
             };
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
@@ -87,30 +99,32 @@ impl Conf {
             }
             if let Some(name) = line.strip_suffix('{') {
                 if open.len() > DEEPEST {
-                    return Err(wrong("too many sections in each other"));
+                    return Err(wrong("too many sections in each other", "two levels"));
                 }
-                open.push((name.trim().to_owned(), Conf::default()));
+                open.push((name.trim().to_owned(), Conf::default(), Line(at)));
             } else if line.starts_with('}') {
-                let (Some((name, section)), Some((_, outer))) = (open.pop(), open.last_mut())
+                let (Some((name, section, begins)), Some((_, outer, _))) =
+                    (open.pop(), open.last_mut())
                 else {
-                    return Err(wrong("a section ends that was not begun"));
+                    return Err(wrong("a section ends that was not begun", PAIRED));
                 };
-                outer.entries.push(Entry::Section(name, section));
+                outer.entries.push(Entry::Section(name, section, begins));
             } else if let Some((key, value)) = line.split_once(':') {
-                if let Some((_, section)) = open.last_mut() {
-                    let entry = Entry::Value(key.trim().to_owned(), value.trim().to_owned());
-                    section.entries.push(entry);
+                if let Some((_, section, _)) = open.last_mut() {
+                    let (key, value) = (key.trim().to_owned(), value.trim().to_owned());
+                    section.entries.push(Entry::Value(key, value, Line(at)));
                 }
             } else {
-                return Err(wrong("this is neither a section nor \"key: value\""));
+                let shown: String = line.chars().take(SHOWN).collect();
+                return Err(wrong(&shown, "`key: value`, `name {` or `}`"));
             }
         }
-        let lines = text.lines().count();
         match (open.pop(), open.is_empty()) {
-            (Some((_, whole)), true) => Ok(whole),
+            (Some((_, whole, _)), true) => Ok(whole),
             _ => Err(ConfError {
-                line: lines,
-                reason: "a section is not closed",
+                line: text.lines().count().max(1),
+                found: "a section that is not closed".into(),
+                allowed: PAIRED,
             }),
         }
     }
@@ -127,8 +141,8 @@ impl Conf {
         for (i, entry) in self.entries.iter().enumerate() {
             // Writing into a String cannot fail.
             let _ = match entry {
-                Entry::Value(key, value) => writeln!(out, "{indent}{key}: {value}"),
-                Entry::Section(name, section) => {
+                Entry::Value(key, value, _) => writeln!(out, "{indent}{key}: {value}"),
+                Entry::Section(name, section, _) => {
                     if i > 0 {
                         out.push('\n');
                     }
@@ -167,10 +181,15 @@ mod tests {
 
     #[test]
     fn a_broken_file_is_refused_with_its_line() {
-        assert_eq!(Conf::parse("totem {\n version 2\n}").unwrap_err().line, 2);
         assert_eq!(
-            Conf::parse("totem {\n").unwrap_err().reason,
-            "a section is not closed"
+            Conf::parse("totem {\n version 2\n}")
+                .unwrap_err()
+                .to_string(),
+            "corosync.conf, line 2: version 2; allowed: `key: value`, `name {` or `}`"
+        );
+        assert_eq!(
+            Conf::parse("totem {\n").unwrap_err().found,
+            "a section that is not closed"
         );
         assert_eq!(Conf::parse("}\n").unwrap_err().line, 1);
     }
@@ -180,6 +199,6 @@ mod tests {
         let deep = |levels: usize| "a {\n".repeat(levels) + &"}\n".repeat(levels);
         assert!(Conf::parse(&deep(DEEPEST)).is_ok());
         let error = Conf::parse(&deep(1_000_000)).unwrap_err();
-        assert_eq!(error.reason, "too many sections in each other");
+        assert_eq!(error.found, "too many sections in each other");
     }
 }

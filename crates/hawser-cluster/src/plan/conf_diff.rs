@@ -112,7 +112,7 @@ fn own_port(name: &str) -> Option<String> {
 fn flat(conf: &Conf) -> BTreeMap<String, String> {
     let mut values = BTreeMap::new();
     for entry in &conf.entries {
-        if let Entry::Section(name, section) = entry {
+        if let Entry::Section(name, section, _) = entry {
             collect(name, section, &mut values);
         }
     }
@@ -128,12 +128,12 @@ fn collect(name: &str, section: &Conf, values: &mut BTreeMap<String, String>) {
     };
     for entry in &section.entries {
         match entry {
-            Entry::Value(key, _) if name == "interface" && key == "linknumber" => {}
-            Entry::Value(key, _) if name == "node" && key == "name" => {}
-            Entry::Value(key, value) => {
+            Entry::Value(key, ..) if name == "interface" && key == "linknumber" => {}
+            Entry::Value(key, ..) if name == "node" && key == "name" => {}
+            Entry::Value(key, value, _) => {
                 values.insert(format!("{title}.{key}"), value.clone());
             }
-            Entry::Section(inner, section) => collect(inner, section, values),
+            Entry::Section(inner, section, _) => collect(inner, section, values),
         }
     }
 }

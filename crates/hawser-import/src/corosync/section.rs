@@ -1,5 +1,7 @@
 //! The sections of `corosync.conf`, with the lines of their values.
 
+use hawser_cluster::corosync::{Conf, Entry};
+
 use crate::Place;
 use crate::picture::Said;
 use crate::place::{Malformed, quoted};
@@ -45,59 +47,25 @@ impl Section {
 
 /// Reads the sections.
 pub(super) fn parse(source: &Source) -> Result<Section, Malformed> {
-    const DEEPEST: usize = 20;
-    let mut open = vec![Section::default()];
-    let mut last = source.at(1);
-    for (i, line) in source.text.lines().enumerate() {
-        let at = source.at(i + 1);
-        last = at.clone();
-        let line = line.trim();
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
-        if let Some(name) = line.strip_suffix('{') {
-            if open.len() > DEEPEST {
-                return Err(Malformed::new(
-                    &at,
-                    "too many sections in each other",
-                    "two levels",
-                ));
+    let whole = Conf::parse(&source.text)
+        .map_err(|e| Malformed::new(&source.at(e.line), e.found, e.allowed))?;
+    Ok(section(source, String::new(), None, whole))
+}
+
+fn section(source: &Source, name: String, at: Option<Place>, conf: Conf) -> Section {
+    let mut read = Section {
+        name,
+        at,
+        ..Section::default()
+    };
+    for entry in conf.entries {
+        match entry {
+            Entry::Value(key, value, line) => read.values.push((key, value, source.at(line.0))),
+            Entry::Section(name, inner, line) => {
+                let at = Some(source.at(line.0));
+                read.sections.push(section(source, name, at, inner));
             }
-            open.push(Section {
-                name: name.trim().to_owned(),
-                at: Some(at),
-                ..Section::default()
-            });
-        } else if line.starts_with('}') {
-            match (open.pop(), open.last_mut()) {
-                (Some(inner), Some(outer)) => outer.sections.push(inner),
-                _ => {
-                    return Err(Malformed::new(
-                        &at,
-                        "a section ends that was not begun",
-                        "one } for each {",
-                    ));
-                }
-            }
-        } else if let (Some((key, value)), Some(section)) = (line.split_once(':'), open.last_mut())
-        {
-            section
-                .values
-                .push((key.trim().to_owned(), value.trim().to_owned(), at));
-        } else {
-            return Err(Malformed::new(
-                &at,
-                quoted(line),
-                "`key: value`, `name {` or `}`",
-            ));
         }
     }
-    match (open.pop(), open.is_empty()) {
-        (Some(whole), true) => Ok(whole),
-        _ => Err(Malformed::new(
-            &last,
-            "a section that is not closed",
-            "one } for each {",
-        )),
-    }
+    read
 }

@@ -4,7 +4,6 @@ pub(crate) mod by_id;
 pub(crate) mod cib;
 pub(crate) mod shell;
 pub(crate) mod templates;
-mod xml;
 
 use std::collections::{BTreeMap, HashMap};
 

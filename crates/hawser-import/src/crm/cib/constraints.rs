@@ -1,7 +1,8 @@
 //! Constraints and levels of fencing in the CIB.
 
+use hawser_cluster::xml::Element;
+
 use super::Reading;
-use crate::crm::xml::Element;
 use crate::crm::{Location, Score, Ticket, Together};
 use crate::place::{Malformed, quoted};
 

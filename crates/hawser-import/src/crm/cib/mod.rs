@@ -4,7 +4,8 @@ mod constraints;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::xml::{self, Element};
+use hawser_cluster::xml::Element;
+
 use super::{Around, Crm, Node, Pairs, Primitive, Score, Set, twice};
 use crate::Place;
 use crate::page::Page;
@@ -27,19 +28,23 @@ const WITH_ID: [&str; 10] = [
 
 /// Reads a CIB, or its `configuration` alone.
 pub(crate) fn parse(source: &Source, page: &mut Page) -> Result<Crm, Malformed> {
-    let root = xml::parse(source)?;
-    let Some(configuration) = root.find("configuration") else {
+    let root = Element::parse(&source.text, "a CIB")
+        .map_err(|e| Malformed::new(&source.at(e.line), e.reason, "Pacemaker's XML, whole"))?;
+    let mut all = root.walk().into_iter();
+    let Some(configuration) = all.find(|it| it.name == "configuration") else {
         let found = format!("<{}> without a <configuration>", root.name);
         return Err(Malformed::new(
-            &source.at(root.line),
+            &source.at(root.line.0),
             found,
             "a CIB: what `cibadmin --query` prints",
         ));
     };
     let mut ids = BTreeMap::new();
     let (mut alone, mut again) = (BTreeMap::new(), None);
-    configuration.each(&mut |element| {
-        let Some(id) = element.get("id") else { return };
+    for element in configuration.walk() {
+        let Some(id) = element.get("id") else {
+            continue;
+        };
         ids.entry(id).or_insert(element);
         if WITH_ID.contains(&element.name.as_str()) {
             let first: &Element = alone.entry(id).or_insert(element);
@@ -47,9 +52,9 @@ pub(crate) fn parse(source: &Source, page: &mut Page) -> Result<Crm, Malformed> 
                 again = Some((id, element, first));
             }
         }
-    });
+    }
     if let Some((id, element, first)) = again {
-        let (at, first) = (source.at(element.line), source.at(first.line));
+        let (at, first) = (source.at(element.line.0), source.at(first.line.0));
         return Err(twice(&at, &format!("<{}>", element.name), id, &first));
     }
     let mut reading = Reading {
@@ -94,7 +99,7 @@ pub(crate) fn parse(source: &Source, page: &mut Page) -> Result<Crm, Malformed> 
                 }
             }
             "acls" | "alerts" if !part.children.is_empty() => reading.page.not_needed(
-                &reading.source.at(part.line),
+                &reading.source.at(part.line.0),
                 quoted(&part.name),
                 "Hawser's file has no counterpart, and the cluster does without",
             ),
@@ -120,7 +125,7 @@ struct Reading<'a> {
 
 impl<'a> Reading<'a> {
     fn at(&self, element: &Element) -> Place {
-        self.source.at(element.line)
+        self.source.at(element.line.0)
     }
 
     /// An element that Pacemaker's configuration does not have there.

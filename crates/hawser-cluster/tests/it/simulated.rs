@@ -117,6 +117,7 @@ impl Cluster {
         let after = scheduled(&self.cib.to_text(), events).unwrap();
         self.cib = Element::parse(&after.cib_after, "the CIB").unwrap();
         forget_orphans(&mut self.cib);
+        forget_times(&mut self.cib);
     }
 }
 
@@ -350,6 +351,16 @@ fn forget_orphans(cib: &mut Element) {
             list.children.retain(is_known);
         }
     }
+}
+
+/// crm_simulate stamps what it does with this machine's time, by which the same cluster would be another one a second later.
+fn forget_times(element: &mut Element) {
+    for name in ["last-rc-change", "last-run"] {
+        if element.get(name).is_some() {
+            element.set(name, "0");
+        }
+    }
+    element.children.iter_mut().for_each(forget_times);
 }
 
 fn constraints(cib: &mut Element) -> &mut Vec<Element> {

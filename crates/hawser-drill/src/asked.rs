@@ -6,39 +6,39 @@ use hawser_cluster::xml::Element;
 use hawser_model::drill::{ClusterFacts, FenceEvent};
 use hawser_model::output::cluster::ClusterStatus;
 
+use crate::context::DrillContext;
 use crate::error::DrillError;
 use crate::facts::facts;
 use crate::network::links;
 use crate::queries::cib;
-use crate::stage::Stage;
 
 /// What the cluster is, before anything is done to it.
 pub(crate) fn cluster_facts(
-    stage: &Stage<'_>,
+    context: &DrillContext<'_>,
     before: &ClusterStatus,
 ) -> Result<ClusterFacts, DrillError> {
-    let cib = cib(stage)?;
+    let cib = cib(context)?;
     let cib =
         Element::parse(&cib, "the live CIB").map_err(|e| DrillError::CouldNot(e.to_string()))?;
     let timing = ReadCorosyncMap { statistics: false };
-    let cmap = stage.hosts.ask(&stage.active, &timing)?;
-    let lab = stage.site.on_this_machine();
-    let mut facts = facts(stage.file, lab, before, &cib, &cmap);
+    let cmap = context.hosts.ask(&context.active, &timing)?;
+    let lab = context.site.on_this_machine();
+    let mut facts = facts(context.file, lab, before, &cib, &cmap);
     let statistics = ReadCorosyncMap { statistics: true };
     // Without them nothing is said of the token, and all else can be.
-    let stats = stage
+    let stats = context
         .heads
         .iter()
-        .filter_map(|head| stage.hosts.ask(head, &statistics).ok());
-    facts.links = links(stage.file, &cmap, &stats.collect::<String>());
+        .filter_map(|head| context.hosts.ask(head, &statistics).ok());
+    facts.links = links(context.file, &cmap, &stats.collect::<String>());
     Ok(facts)
 }
 
 /// What the fencers remember, by any head that answers: they tell each other.
-pub(crate) fn fencing(stage: &Stage<'_>) -> Result<Vec<FenceEvent>, DrillError> {
+pub(crate) fn fencing(context: &DrillContext<'_>) -> Result<Vec<FenceEvent>, DrillError> {
     let mut failed = None;
-    for head in &stage.heads {
-        match stage.hosts.ask(head, &ReadFenceHistory) {
+    for head in &context.heads {
+        match context.hosts.ask(head, &ReadFenceHistory) {
             Ok(history) => {
                 return fence_events(&history).map_err(|e| DrillError::CouldNot(e.to_string()));
             }

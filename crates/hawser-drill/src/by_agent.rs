@@ -6,7 +6,7 @@ use hawser_host::{Host, Reconnecting};
 use hawser_model::drill::Moment;
 use hawser_model::names::HostName;
 
-use crate::stage::Watched;
+use crate::context::Watched;
 use crate::watch::there;
 
 /// Looks at a head by an agent of its own. While that does not answer, the site is asked whether the head has power, and

@@ -1,4 +1,4 @@
-//! The verifying client at work, wherever it has its seat: what it is asked, and what it says.
+//! The verifying client at work, wherever it runs: what it is asked, and what it says.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use hawser_client::word::Word;
 use hawser_host::Host;
 use hawser_model::drill::{Clock, Moment};
 
+use crate::client_config;
 use crate::clocks;
+use crate::context::DrillContext;
 use crate::error::DrillError;
 use crate::follow::Follower;
-use crate::seat;
-use crate::stage::Stage;
 
 /// The pool must let the client begin within so long.
 const BEGINS: Duration = Duration::from_secs(60);
@@ -91,39 +91,41 @@ impl Client {
     ///
     /// # Errors
     /// It is not there, or the pool does not let it write.
-    pub fn start(stage: &Stage<'_>) -> Result<Self, DrillError> {
+    pub fn start(context: &DrillContext<'_>) -> Result<Self, DrillError> {
         let mut client = Self {
-            host: seat::connect(stage)?,
+            host: client_config::connect(context)?,
             history: Vec::new(),
             complaints: Complaints::default(),
             follower: Follower::default(),
             clock: None,
         };
-        client.host.ask(&StartWriting(seat::job(stage)))?;
-        client.wait_writing(stage)?;
-        if stage.seat.remote {
+        client
+            .host
+            .ask(&StartWriting(client_config::job(context)))?;
+        client.wait_writing(context)?;
+        if context.client_config.remote {
             client.clock = Some(client.compare()?);
         }
         Ok(client)
     }
 
-    fn wait_writing(&mut self, stage: &Stage<'_>) -> Result<(), DrillError> {
+    fn wait_writing(&mut self, context: &DrillContext<'_>) -> Result<(), DrillError> {
         let mut refused = None;
         let mut why = String::new();
-        let began = stage.wait(stage.patience(BEGINS), || {
+        let began = context.wait(context.patience(BEGINS), || {
             for word in self.hear()? {
                 match word {
                     Word::Writing => return Ok(true),
-                    Word::LoginRefused { portal, why: said } if seat::is_final(&said) => {
-                        let since = *refused.get_or_insert_with(|| stage.clock.now());
-                        why = seat::refused(stage, &portal, &said);
-                        if stage.clock.since(since) > REFUSES {
+                    Word::LoginRefused { portal, why: said } if client_config::is_final(&said) => {
+                        let since = *refused.get_or_insert_with(|| context.clock.now());
+                        why = client_config::refused(context, &portal, &said);
+                        if context.clock.since(since) > REFUSES {
                             return Err(DrillError::CouldNot(why.clone()));
                         }
                     }
                     Word::LoginRefused { portal, why: said } => {
-                        why = match seat::login_status(&said) {
-                            Some(_) => seat::refused(stage, &portal, &said),
+                        why = match client_config::login_status(&said) {
+                            Some(_) => client_config::refused(context, &portal, &said),
                             None => format!("{portal}: {said}"),
                         }
                     }
@@ -137,8 +139,8 @@ impl Client {
             true => Ok(()),
             false => Err(DrillError::CouldNot(format!(
                 "the client on {} was not acknowledged anything within {} s: {}",
-                stage.client,
-                stage.patience(BEGINS).as_secs(),
+                context.client,
+                context.patience(BEGINS).as_secs(),
                 match why.is_empty() {
                     true => "it says nothing; can it reach the pool's addresses?",
                     false => &why,
@@ -154,15 +156,15 @@ impl Client {
     /// Ctrl-C; the client has ended.
     pub fn wait_steady(
         &mut self,
-        stage: &Stage<'_>,
+        context: &DrillContext<'_>,
         from: Moment,
         length: Duration,
         patience: Duration,
     ) -> Result<bool, DrillError> {
         let length_us = u64::try_from(length.as_micros()).unwrap_or(u64::MAX);
-        stage.wait(patience, || {
+        context.wait(patience, || {
             self.hear()?;
-            let now = stage.now().0;
+            let now = context.now().0;
             let begin = now.saturating_sub(length_us);
             if begin < from.0 {
                 return Ok(false);
@@ -170,7 +172,8 @@ impl Client {
             // On the client's own clock.
             let behind = self.clock.map_or(0, |clock| clock.offset_us);
             let theirs = |at: u64| at.saturating_add_signed(-behind);
-            let writers = usize::from(stage.seat.load.writers) + usize::from(stage.seat.create);
+            let writers = usize::from(context.client_config.load.writers)
+                + usize::from(context.client_config.create);
             Ok(self.follower.steady(writers, theirs(begin), theirs(now)))
         })
     }
@@ -219,14 +222,14 @@ impl Client {
     ///
     /// # Errors
     /// Ctrl-C; it does not end.
-    pub fn stop(mut self, stage: &Stage<'_>) -> Result<Left, DrillError> {
+    pub fn stop(mut self, context: &DrillContext<'_>) -> Result<Left, DrillError> {
         let clock = match self.clock {
             None => Clock::default(),
             Some(first) => clocks::over(first, self.compare()?),
         };
         self.host.ask(&StopWriting)?;
         // Whether all could be read back is in the history; the judge sees it there.
-        let ended = stage.wait(stage.patience(READS_BACK), || {
+        let ended = context.wait(context.patience(READS_BACK), || {
             Ok(self.hear()?.contains(&Word::Ended))
         })?;
         match ended {
@@ -237,7 +240,7 @@ impl Client {
             }),
             false => Err(DrillError::CouldNot(format!(
                 "the client did not end within {} s",
-                stage.patience(READS_BACK).as_secs()
+                context.patience(READS_BACK).as_secs()
             ))),
         }
     }

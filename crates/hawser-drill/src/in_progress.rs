@@ -8,10 +8,10 @@ use std::path::PathBuf;
 
 use nix::fcntl::{Flock, FlockArg};
 
+use crate::context::DrillContext;
 use crate::error::DrillError;
 use crate::left::Left;
 use crate::scenario::Scenario;
-use crate::stage::Stage;
 use crate::whole::power_everywhere;
 
 /// The note of a running drill.
@@ -25,11 +25,11 @@ impl InProgress {
     ///
     /// # Errors
     /// Another drill has it, or the note cannot be written.
-    pub(crate) fn begin(stage: &Stage<'_>, scenario: &str) -> Result<Self, DrillError> {
-        let note = Self::take(stage)?;
+    pub(crate) fn begin(context: &DrillContext<'_>, scenario: &str) -> Result<Self, DrillError> {
+        let note = Self::take(context)?;
         let text = format!(
             "{scenario}\n{}\n{}\n{}\n",
-            stage.active, stage.pool, stage.seed
+            context.active, context.pool, context.seed
         );
         let mut file = &*note._file;
         file.set_len(0)
@@ -40,8 +40,8 @@ impl InProgress {
         Ok(note)
     }
 
-    fn take(stage: &Stage<'_>) -> Result<Self, DrillError> {
-        let path = stage.folder()?.join("drill");
+    fn take(context: &DrillContext<'_>) -> Result<Self, DrillError> {
+        let path = context.folder()?.join("drill");
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create(true).truncate(false);
         let file = file
@@ -79,14 +79,14 @@ impl TakenBack {
 ///
 /// # Errors
 /// A drill is running; what cannot be healed.
-pub fn take_back(stage: &mut Stage<'_>) -> Result<Option<TakenBack>, DrillError> {
-    let path = stage.folder()?.join("drill");
+pub fn take_back(context: &mut DrillContext<'_>) -> Result<Option<TakenBack>, DrillError> {
+    let path = context.folder()?.join("drill");
     match fs::metadata(&path) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(DrillError::io("look at", path.display(), e)),
         Ok(_) => {}
     }
-    let note = InProgress::take(stage)?;
+    let note = InProgress::take(context)?;
     let mut text = String::new();
     (&*note._file)
         .read_to_string(&mut text)
@@ -95,18 +95,18 @@ pub fn take_back(stage: &mut Stage<'_>) -> Result<Option<TakenBack>, DrillError>
     let left = Left::parse(&text);
     let mut healed = Ok(());
     if let Some(left) = &left {
-        let (pool, seed) = (stage.pool.clone(), stage.seed);
-        (stage.active, stage.pool) = (left.head.as_str().into(), left.pool.clone());
-        stage.seed = left.seed;
+        let (pool, seed) = (context.pool.clone(), context.seed);
+        (context.active, context.pool) = (left.head.as_str().into(), left.pool.clone());
+        context.seed = left.seed;
         if let Some(scenario) = Scenario::named(&left.scenario) {
             // One that cannot be healed keeps none of the others from it.
-            for fault in scenario.plan(stage).faults.iter().rev() {
-                healed = healed.and(fault.heal(stage));
+            for fault in scenario.plan(context).faults.iter().rev() {
+                healed = healed.and(fault.heal(context));
             }
         }
-        (stage.pool, stage.seed) = (pool, seed);
+        (context.pool, context.seed) = (pool, seed);
     }
-    healed.and(power_everywhere(stage))?;
+    healed.and(power_everywhere(context))?;
     Ok(match left {
         Some(left) => Some(TakenBack { left, note }),
         None => {

@@ -7,7 +7,9 @@
 mod asked;
 pub mod by_agent;
 pub mod client;
+pub mod client_config;
 mod clocks;
+pub mod context;
 mod error;
 mod facts;
 pub mod fault;
@@ -21,9 +23,7 @@ mod queries;
 mod record;
 pub mod run;
 pub mod scenario;
-pub mod seat;
 pub mod seen;
-pub mod stage;
 pub mod watch;
 pub mod whole;
 

@@ -8,8 +8,8 @@ use hawser_model::drill::{Clock, ClockStep, NodeLogs};
 use hawser_model::names::HostName;
 
 use crate::clocks;
+use crate::context::DrillContext;
 use crate::error::DrillError;
-use crate::stage::Stage;
 
 /// Heads whose clocks were stepped.
 pub(crate) type Steps = BTreeMap<HostName, ClockStep>;
@@ -19,21 +19,25 @@ pub(crate) struct Marks(BTreeMap<HostName, [u64; 2]>);
 
 impl Marks {
     /// Looks at the logs of every head.
-    pub(crate) fn set(stage: &Stage<'_>) -> Result<Self, DrillError> {
+    pub(crate) fn set(context: &DrillContext<'_>) -> Result<Self, DrillError> {
         let mut marks = BTreeMap::new();
-        for head in &stage.heads {
-            let logs = stage.hosts.ask(head, &ReadLogs { from: None })?;
+        for head in &context.heads {
+            let logs = context.hosts.ask(head, &ReadLogs { from: None })?;
             marks.insert(head.clone(), logs.lengths);
         }
         Ok(Self(marks))
     }
 
     /// What was written since.
-    pub(crate) fn since(&self, stage: &Stage<'_>, steps: &Steps) -> BTreeMap<HostName, NodeLogs> {
+    pub(crate) fn since(
+        &self,
+        context: &DrillContext<'_>,
+        steps: &Steps,
+    ) -> BTreeMap<HostName, NodeLogs> {
         let heads = self.0.iter();
         heads
             .map(|(head, marks)| {
-                let read = of_head(stage, head, *marks);
+                let read = of_head(context, head, *marks);
                 let mut logs = read.unwrap_or_else(|e| NodeLogs {
                     problem: Some(e.to_string()),
                     ..NodeLogs::default()
@@ -46,10 +50,14 @@ impl Marks {
     }
 }
 
-fn of_head(stage: &Stage<'_>, head: &HostName, marks: [u64; 2]) -> Result<NodeLogs, DrillError> {
-    let logs = stage.hosts.ask(head, &ReadLogs { from: Some(marks) })?;
+fn of_head(
+    context: &DrillContext<'_>,
+    head: &HostName,
+    marks: [u64; 2],
+) -> Result<NodeLogs, DrillError> {
+    let logs = context.hosts.ask(head, &ReadLogs { from: Some(marks) })?;
     Ok(NodeLogs {
-        clock: clock(stage, head)?,
+        clock: clock(context, head)?,
         utc_offset_s: logs.utc_offset_s,
         step: logs.step,
         corosync: lines(&logs.texts[0]),
@@ -60,13 +68,13 @@ fn of_head(stage: &Stage<'_>, head: &HostName, marks: [u64; 2]) -> Result<NodeLo
 }
 
 /// How a head's clock stands to this machine's, unless it is the same.
-fn clock(stage: &Stage<'_>, head: &HostName) -> Result<Clock, DrillError> {
-    if stage.shares_clock(head) {
+fn clock(context: &DrillContext<'_>, head: &HostName) -> Result<Clock, DrillError> {
+    if context.shares_clock(head) {
         return Ok(Clock::default());
     }
     let look = LookAround { engine: false };
-    let clock_us = || Ok(stage.hosts.ask(head, &look)?.clock_us);
-    Ok(clocks::compare(&stage.clock, clock_us)?)
+    let clock_us = || Ok(context.hosts.ask(head, &look)?.clock_us);
+    Ok(clocks::compare(&context.clock, clock_us)?)
 }
 
 fn lines(text: &str) -> Vec<String> {

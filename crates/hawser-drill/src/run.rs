@@ -12,6 +12,8 @@ use hawser_model::output::cluster::ClusterStatus;
 
 use crate::asked::{cluster_facts, fencing};
 use crate::client::Client;
+use crate::client_config;
+use crate::context::DrillContext;
 use crate::error::DrillError;
 use crate::fault::Fault;
 use crate::in_progress::InProgress;
@@ -19,9 +21,7 @@ use crate::logs::{Marks, Steps};
 use crate::network::Pauses;
 use crate::record::{self, Place};
 use crate::scenario::{Plan, Reaction, Scenario};
-use crate::seat;
 use crate::seen::Seen;
-use crate::stage::Stage;
 use crate::watch::{Sight, watch};
 use crate::whole::{WHOLE, answers_late, power_everywhere, wait_whole};
 
@@ -39,8 +39,8 @@ const ANSWERS: Duration = Duration::from_secs(90);
 const ANSWERS_TO_CREATOR: Duration = ANSWERS.saturating_add(Duration::from_secs(90 + 15));
 
 /// How long a drill waits for the client.
-fn answers(stage: &Stage<'_>) -> Duration {
-    stage.patience(match stage.seat.create {
+fn answers(context: &DrillContext<'_>) -> Duration {
+    context.patience(match context.client_config.create {
         true => ANSWERS_TO_CREATOR,
         false => ANSWERS,
     })
@@ -66,26 +66,26 @@ pub struct Orders<'a> {
 /// It could not be run, or was interrupted: what was made is taken back, and the cluster is waited for, before that is
 /// said. That something broke is in the run.
 pub fn run(
-    stage: &Stage<'_>,
+    context: &DrillContext<'_>,
     orders: &Orders<'_>,
     before: &ClusterStatus,
 ) -> Result<DrillCase, DrillError> {
-    if let Some(why) = orders.scenario.unfit(stage)? {
+    if let Some(why) = orders.scenario.unfit(context)? {
         return Err(DrillError::Unfit(why));
     }
-    let note = InProgress::begin(stage, orders.scenario.name)?;
-    let seen = Mutex::new(Seen::of(stage.site, &stage.heads));
+    let note = InProgress::begin(context, orders.scenario.name)?;
+    let seen = Mutex::new(Seen::of(context.site, &context.heads));
     let sight = Sight {
-        hosts: stage.hosts,
-        site: stage.site,
-        heads: &stage.heads,
-        watched: &stage.watched,
-        every: stage.looks_every,
+        hosts: context.hosts,
+        site: context.site,
+        heads: &context.heads,
+        watched: &context.watched,
+        every: context.looks_every,
     };
     let outcome = thread::scope(|scope| {
         let _watching = watch(scope, sight, &seen);
         let mut drill = Drill {
-            stage,
+            context,
             orders,
             seen: &seen,
             faults: Vec::new(),
@@ -94,7 +94,7 @@ pub fn run(
             stopped: None,
             unhealed: None,
         };
-        let outcome = drill.perform(before).map(|done| (done, stage.now()));
+        let outcome = drill.perform(before).map(|done| (done, context.now()));
         let outcome = outcome.map_err(|why| drill.close(why));
         if drill.unhealed.is_none() {
             note.end();
@@ -105,13 +105,13 @@ pub fn run(
     case.watch = seen
         .into_inner()
         .unwrap_or_else(|e| e.into_inner())
-        .record(end, stage.looks_every);
+        .record(end, context.looks_every);
     case.watch.degraded = degraded.into_iter().collect();
     Ok(case)
 }
 
 struct Drill<'a> {
-    stage: &'a Stage<'a>,
+    context: &'a DrillContext<'a>,
     orders: &'a Orders<'a>,
     seen: &'a Mutex<Seen>,
     faults: Vec<FaultRecord>,
@@ -128,36 +128,36 @@ impl Drill<'_> {
         &mut self,
         before: &ClusterStatus,
     ) -> Result<(DrillCase, BTreeSet<String>), DrillError> {
-        let (stage, scenario) = (self.stage, self.orders.scenario);
-        let mut plan = scenario.plan(stage);
-        plan.allow(self.orders.budget, stage.site.slowness());
-        let begun = stage.now();
-        let marks = Marks::set(stage)?;
-        let mut cluster = cluster_facts(stage, before)?;
-        let fenced_before = fencing(stage)?;
+        let (context, scenario) = (self.context, self.orders.scenario);
+        let mut plan = scenario.plan(context);
+        plan.allow(self.orders.budget, context.site.slowness());
+        let begun = context.now();
+        let marks = Marks::set(context)?;
+        let mut cluster = cluster_facts(context, before)?;
+        let fenced_before = fencing(context)?;
         // Of heads that do not share the processors of this machine it is not measured.
-        let pauses = stage.site.on_this_machine().map(|_| Pauses::watch());
+        let pauses = context.site.on_this_machine().map(|_| Pauses::watch());
         let say = self.orders.say;
         say(&format!(
             "{}: {} ({} on {}); the client writes",
-            scenario.name, scenario.about, stage.pool, stage.active
+            scenario.name, scenario.about, context.pool, context.active
         ));
-        if !stage.wait(stage.patience(HAPPENS), || {
-            Ok(self.seen().all(&stage.heads))
+        if !context.wait(context.patience(HAPPENS), || {
+            Ok(self.seen().all(&context.heads))
         })? {
             return Err(DrillError::CouldNot(
                 "not every head could be looked at, and nothing was done to the cluster yet".into(),
             ));
         }
-        let mut client = Client::start(stage)?;
-        if !client.wait_steady(stage, begun, STEADY, answers(stage))? {
+        let mut client = Client::start(context)?;
+        if !client.wait_steady(context, begun, STEADY, answers(context))? {
             return Err(DrillError::CouldNot(
                 "the client does not write steadily, and nothing was done to the cluster yet"
                     .into(),
             ));
         }
         if let Some(pause) = pauses.and_then(Pauses::end) {
-            let heads = stage.heads.iter().cloned();
+            let heads = context.heads.iter().cloned();
             cluster.pauses = heads.map(|head| (head, pause)).collect();
         }
         let outcome = self.break_and_watch(&plan, &mut client);
@@ -168,31 +168,31 @@ impl Drill<'_> {
         healed?;
         say("healed; waiting until the cluster is whole");
         let end = self.wait_whole()?;
-        if !client.wait_steady(stage, stage.now(), STEADY, answers(stage))? {
+        if !client.wait_steady(context, context.now(), STEADY, answers(context))? {
             self.stopped =
                 Some("clients did not write steadily again after everything was healed".into());
         }
         say("the client reads everything back");
-        let left = client.stop(stage)?;
+        let left = client.stop(context)?;
         let steps = steps(&plan);
-        let mut fencing = fencing(stage)?;
+        let mut fencing = fencing(context)?;
         fencing.retain(|event| !fenced_before.contains(event));
         for event in &mut fencing {
             // The delegate writes down when, by its own clock.
             let step = event.delegate.as_ref().and_then(|head| steps.get(head));
             event.completed = step.map_or(event.completed, |it| it.undone(event.completed, begun));
         }
-        let log = stage.site.power_log(&stage.heads).into_iter();
+        let log = context.site.power_log(&context.heads).into_iter();
         self.power.extend(log.filter(|event| event.at >= begun));
         self.power.sort_by_key(|event| event.at);
         let rules = record::rules(&self.power, &fencing, left.clock);
         let place = Place {
-            host: stage.client.clone(),
-            pool: stage.pool.clone(),
-            load: stage.seat.load,
-            create: stage.seat.create,
+            host: context.client.clone(),
+            pool: context.pool.clone(),
+            load: context.client_config.load,
+            create: context.client_config.create,
             clock: left.clock,
-            portals: seat::recorded(&stage.seat, &stage.portals()),
+            portals: client_config::recorded(&context.client_config, &context.portals()),
             errors: left.complaints,
             fault: self.faults.first().map(|fault| fault.ordered),
         };
@@ -200,13 +200,13 @@ impl Drill<'_> {
             format: DRILL_FORMAT.to_owned(),
             hawser: self.orders.version.to_owned(),
             recorded: begun.0 / 1_000_000,
-            seed: stage.seed,
+            seed: context.seed,
             scenario: scenario.described(plan.promises),
             cluster,
             faults: std::mem::take(&mut self.faults),
             client: record::client(&left.history, rules, place),
             watch: Default::default(),
-            logs: marks.since(stage, &steps),
+            logs: marks.since(context, &steps),
             fencing,
             power: std::mem::take(&mut self.power),
             end,
@@ -220,28 +220,28 @@ impl Drill<'_> {
         for fault in &plan.faults {
             self.make(fault.as_ref())?;
         }
-        let stage = self.stage;
+        let context = self.context;
         let made = self
             .faults
             .last()
-            .map_or_else(|| stage.now(), |fault| fault.made);
+            .map_or_else(|| context.now(), |fault| fault.made);
         match self.orders.scenario.reaction {
             Reaction::Moves => {
-                stage.wait(stage.patience(ANSWERS), || {
+                context.wait(context.patience(ANSWERS), || {
                     Ok(self.is_broken() || self.pool_is_elsewhere())
                 })?;
             }
             Reaction::Within(time) => {
                 let end = Moment(made.0.saturating_add(micros(time)));
                 let long = time + Duration::from_secs(1);
-                stage.wait(long, || Ok(self.is_broken() || stage.now() >= end))?;
+                context.wait(long, || Ok(self.is_broken() || context.now() >= end))?;
             }
         }
         if plan.survives() && !self.is_broken() {
-            client.wait_steady(stage, stage.now(), STEADY, answers(stage))?;
+            client.wait_steady(context, context.now(), STEADY, answers(context))?;
         }
         // The operator's view while it lasts.
-        match stage.cluster.status() {
+        match context.cluster.status() {
             Ok(status) => self.degraded.extend(status.degraded),
             Err(why) => {
                 self.degraded.insert(why);
@@ -257,19 +257,19 @@ impl Drill<'_> {
     /// A fault is taken back as soon as the worst has been seen, unless nobody misses what is broken: then it shows how
     /// it goes on.
     fn is_broken(&self) -> bool {
-        !self.stage.site.is_expendable() && self.seen().two_active()
+        !self.context.site.is_expendable() && self.seen().two_active()
     }
 
     fn pool_is_elsewhere(&self) -> bool {
         let seen = self.seen();
-        let place = seen.place_of(&self.stage.pool);
-        place.is_some_and(|head| *head != self.stage.active)
+        let place = seen.place_of(&self.context.pool);
+        place.is_some_and(|head| *head != self.context.active)
     }
 
     fn make(&mut self, fault: &dyn Fault) -> Result<(), DrillError> {
-        let stage = self.stage;
+        let context = self.context;
         (self.orders.say)(&describe(fault));
-        let ordered = stage.now();
+        let ordered = context.now();
         self.faults.push(FaultRecord {
             name: fault.name().to_owned(),
             hosts: fault.hosts(),
@@ -281,17 +281,17 @@ impl Drill<'_> {
             heal_ordered: None,
             healed: None,
         });
-        fault.make(stage)?;
-        let made = stage.now();
+        fault.make(context)?;
+        let made = context.now();
         let mut evidence = Ok(None);
-        stage.wait(stage.patience(HAPPENS), || {
-            evidence = fault.evidence(stage);
+        context.wait(context.patience(HAPPENS), || {
+            evidence = fault.evidence(context);
             // Who would have to be asked may be out of reach for a moment, by the fault itself.
             let later = matches!(&evidence, Err(DrillError::Site(e)) if e.later);
             Ok(!later && !matches!(evidence, Ok(None)))
         })?;
         let evidence = evidence?;
-        let verified = evidence.is_some().then(|| stage.now());
+        let verified = evidence.is_some().then(|| context.now());
         let evidence = evidence.ok_or_else(|| {
             DrillError::CouldNot(format!(
                 "{} was ordered, and nothing shows it",
@@ -321,26 +321,26 @@ impl Drill<'_> {
     /// Takes the faults back, the last one first, and gives every head its power.
     fn heal(&mut self, faults: &[Box<dyn Fault>]) -> Result<(), DrillError> {
         let mut failed = None;
-        let borne = self.stage.bear(u32::MAX);
+        let borne = self.context.bear(u32::MAX);
         for (index, fault) in faults.iter().enumerate().rev() {
             // One that was never made has no record, and needs no healing.
             let Some(record) = self.faults.get_mut(index) else {
                 continue;
             };
-            record.heal_ordered = Some(self.stage.now());
-            match fault.heal(self.stage) {
-                Ok(()) => record.healed = Some(self.stage.now()),
+            record.heal_ordered = Some(self.context.now());
+            match fault.heal(self.context) {
+                Ok(()) => record.healed = Some(self.context.now()),
                 Err(e) => failed = failed.or(Some(e)),
             }
         }
-        let power = power_everywhere(self.stage);
-        self.stage.bear(borne);
+        let power = power_everywhere(self.context);
+        self.context.bear(borne);
         failed.map_or(power, Err)
     }
 
     /// Waits until the cluster is whole, after it was seen what it made of the faults.
     fn wait_whole(&mut self) -> Result<Option<EndState>, DrillError> {
-        let seen = wait_whole(self.stage, Duration::ZERO)?;
+        let seen = wait_whole(self.context, Duration::ZERO)?;
         if seen.last.is_none() {
             self.stopped = Some(format!(
                 "the cluster could not be asked how it stands: {}",
@@ -363,13 +363,13 @@ impl Drill<'_> {
             left.retain(|left| *left != why.to_string());
             return DrillError::Unhealed { why, left };
         }
-        self.stage.bear((self.stage.interrupted)());
+        self.context.bear((self.context.interrupted)());
         (self.orders.say)(&format!(
             "{why}; the drill's faults are undone; waiting until the cluster is whole (at most {} s; Ctrl-C \
              ends the wait)",
-            self.stage.patience(WHOLE).as_secs()
+            self.context.patience(WHOLE).as_secs()
         ));
-        let left = match wait_whole(self.stage, answers_late(self.stage.file)) {
+        let left = match wait_whole(self.context, answers_late(self.context.file)) {
             Ok(seen) => seen.wrong(),
             Err(DrillError::Interrupted) => vec!["the wait was interrupted".to_owned()],
             Err(e) => vec![e.to_string()],

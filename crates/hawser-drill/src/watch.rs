@@ -13,10 +13,10 @@ use hawser_model::drill::Moment;
 use hawser_model::names::HostName;
 
 use crate::by_agent::ByAgent;
+use crate::context::Watched;
 use crate::seen::Seen;
-use crate::stage::Watched;
 
-/// From look to look, unless the [`Stage`](crate::stage::Stage) says otherwise.
+/// From look to look, unless the [`DrillContext`](crate::context::DrillContext) says otherwise.
 pub(crate) const EVERY: Duration = Duration::from_millis(50);
 
 /// From one question to a BMC to the next, of a head that is off; from look to look at one on which nothing runs.

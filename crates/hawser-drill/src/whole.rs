@@ -9,9 +9,9 @@ use hawser_model::cluster_file::ClusterFile;
 use hawser_model::drill::EndState;
 use hawser_model::names::HostName;
 
+use crate::context::DrillContext;
 use crate::error::DrillError;
 use crate::queries::clean_up;
-use crate::stage::Stage;
 
 /// Healed, the cluster may take so long to be whole: a head boots, joins, and gets its pools.
 pub const WHOLE: Duration = Duration::from_secs(180);
@@ -69,27 +69,27 @@ pub fn answers_late(file: &ClusterFile) -> Duration {
 ///
 /// # Errors
 /// Ctrl-C; a head that cannot be switched on.
-pub fn wait_whole(stage: &Stage<'_>, quiet: Duration) -> Result<Seen, DrillError> {
+pub fn wait_whole(context: &DrillContext<'_>, quiet: Duration) -> Result<Seen, DrillError> {
     let mut seen = Seen::default();
     let mut asked = 0_u32;
     let mut off = Off::default();
     let mut since: Option<Duration> = None;
-    stage.wait(stage.patience(WHOLE) + quiet, || {
+    context.wait(context.patience(WHOLE) + quiet, || {
         asked += 1;
-        let all_on = off.switch_on(stage)?;
-        match stage.cluster.status() {
+        let all_on = off.switch_on(context)?;
+        match context.cluster.status() {
             Ok(status) => {
                 let whole = all_on && status.redundant && status.degraded.is_empty();
                 if !whole && asked % 8 == 0 {
-                    clean_up(stage);
+                    clean_up(context);
                 }
                 seen.last = Some(EndState {
                     redundant: status.redundant,
                     degraded: status.degraded,
-                    at: stage.now(),
+                    at: context.now(),
                 });
-                since = whole.then(|| since.unwrap_or_else(|| stage.clock.now()));
-                if since.is_some_and(|since| stage.clock.since(since) >= quiet) {
+                since = whole.then(|| since.unwrap_or_else(|| context.clock.now()));
+                if since.is_some_and(|since| context.clock.since(since) >= quiet) {
                     return Ok(true);
                 }
             }
@@ -98,17 +98,17 @@ pub fn wait_whole(stage: &Stage<'_>, quiet: Duration) -> Result<Seen, DrillError
                 seen.why = e;
             }
         }
-        stage.clock.sleep(ASKS);
+        context.clock.sleep(ASKS);
         Ok(false)
     })?;
     Ok(seen)
 }
 
 /// Heads that were switched off, by a fault or by a fence device, are switched on.
-pub(crate) fn power_everywhere(stage: &Stage<'_>) -> Result<(), DrillError> {
-    for head in &stage.heads {
+pub(crate) fn power_everywhere(context: &DrillContext<'_>) -> Result<(), DrillError> {
+    for head in &context.heads {
         // BMCs may be asked through other heads, which may be out of reach for a while themselves.
-        stage.until_done(REACHED, || stage.site.power_on(head))?;
+        context.until_done(REACHED, || context.site.power_on(head))?;
     }
     Ok(())
 }
@@ -120,9 +120,9 @@ struct Off(BTreeMap<HostName, Duration>);
 impl Off {
     /// Switches on those that were off for a while: a fence device that has just switched one off must
     /// find it so when it asks. True: all have power, as far as is known.
-    fn switch_on(&mut self, stage: &Stage<'_>) -> Result<bool, DrillError> {
-        for head in &stage.heads {
-            match stage.site.has_power(head) {
+    fn switch_on(&mut self, context: &DrillContext<'_>) -> Result<bool, DrillError> {
+        for head in &context.heads {
+            match context.site.has_power(head) {
                 // One that nobody can ask now is asked again.
                 Err(e) if e.later => {}
                 Err(e) => return Err(e.into()),
@@ -131,9 +131,9 @@ impl Off {
                     let since = *self
                         .0
                         .entry(head.clone())
-                        .or_insert_with(|| stage.clock.now());
-                    if stage.clock.since(since) > OFF {
-                        match stage.site.power_on(head) {
+                        .or_insert_with(|| context.clock.now());
+                    if context.clock.since(since) > OFF {
+                        match context.site.power_on(head) {
                             Err(e) if !e.later => return Err(e.into()),
                             _ => {}
                         }

@@ -8,8 +8,8 @@
 //! [`impair`] plants faults; [`up`] and [`down`] make and remove one, [`Lab::open`] is for those who work in it.
 #![deny(unsafe_code)]
 
+mod actions;
 pub mod cgroup;
-mod change;
 pub mod cluster;
 mod down;
 mod error;
@@ -35,7 +35,7 @@ mod tool;
 mod up;
 mod wiring;
 
-pub use change::{Place, cut, heal, power_loss, power_on};
+pub use actions::{Place, cut, heal, power_loss, power_on};
 pub use cluster::bmc::PowerChange;
 pub use cluster::{BmcSpec, ClusterSpec, ShelfSpec, UnitSpec};
 pub use down::{Down, down};

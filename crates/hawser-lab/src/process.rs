@@ -129,7 +129,10 @@ pub(crate) enum Known<'a> {
 /// A command that was killed may have started one without having written down its id.
 pub(crate) fn of_lab(lab: Known<'_>) -> Vec<ProcessId> {
     matching(|line| {
-        let [init, hold] = [crate::init::SUBCOMMAND, crate::impair::hold::SUBCOMMAND];
+        let [init, hold] = [
+            crate::init::SUBCOMMAND,
+            crate::impair::reorder_line::SUBCOMMAND,
+        ];
         let bmc = crate::cluster::bmc::SUBCOMMAND;
         [init, hold, bmc]
             .iter()
@@ -166,7 +169,14 @@ pub(crate) fn bmcs_of(lab: Known<'_>, node: &str) -> Vec<ProcessId> {
 
 /// The processes that hold packets of a lab on `device`.
 pub(crate) fn hold_lines(lab: Known<'_>, device: &str) -> Vec<ProcessId> {
-    matching(|line| is_of(line, crate::impair::hold::SUBCOMMAND, lab, Some(device)))
+    matching(|line| {
+        is_of(
+            line,
+            crate::impair::reorder_line::SUBCOMMAND,
+            lab,
+            Some(device),
+        )
+    })
 }
 
 fn matching(fits: impl Fn(&[u8]) -> bool) -> Vec<ProcessId> {

@@ -13,7 +13,7 @@ use hawser_model::names::HostName;
 use hawser_tool::processes::{self, Process};
 use nix::sys::signal::Signal;
 
-use crate::change::{Place, cut, heal, power_loss, switch_on};
+use crate::actions::{Place, cut, heal, power_loss, switch_on};
 use crate::cluster::clock::has_heads_clock;
 use crate::error::LabError;
 use crate::impair::{self, Clear, Direction, Fault, Share};

@@ -7,9 +7,9 @@
 use crate::cause::{CheckFind, ClientFind, CopyFind, FanoutFind, LadderFind, Listed, OutageFind};
 
 mod bonds;
+pub(crate) mod claims;
 pub(crate) mod knet;
 pub(crate) mod pattern;
-pub(crate) mod support;
 
 pub(crate) mod pages;
 

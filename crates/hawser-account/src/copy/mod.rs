@@ -1,7 +1,7 @@
 //! What is said of a copy: its rate over time, its stages, what slowed it. Pure, as all of this
 //! crate.
 
-mod change;
+mod change_point;
 pub(crate) mod fell;
 mod rate;
 mod view;
@@ -15,7 +15,7 @@ use hawser_model::output::copy::{CopyReport, StageShare};
 
 use crate::causes::COPY;
 
-pub use change::change_point;
+pub use change_point::change_point;
 pub use rate::rate_points;
 pub(crate) use view::{View, unsteadiness_after};
 

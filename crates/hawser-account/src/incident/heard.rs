@@ -2,7 +2,7 @@
 
 use hawser_model::names::HostName;
 
-use crate::outage::marks::{Mark, after, corosync, number};
+use crate::outage::log_lines::{Mark, after, corosync, number};
 
 /// Corosync has eight links at most (`KNET_MAX_LINK` of kronosnet).
 const LINKS: u64 = 8;

@@ -11,7 +11,7 @@ use super::flapping::{Cut, left_out};
 use super::heard::{heard, is_name, numbered};
 use super::zones::{ZONES, Zone, zone_ahead};
 use super::{said, syslog};
-use crate::outage::marks;
+use crate::outage::log_lines;
 use crate::outage::stamp::{MONTHS, stamped};
 
 /// As `journalctl -o short-full` writes them.
@@ -128,9 +128,9 @@ pub(super) fn read(file: &LogFile, recorded: u64) -> Lines {
         lines.first = Some(lines.first.map_or(at, |first| first.min(at)));
         lines.last = Some(lines.last.map_or(at, |last| last.max(at)));
         let tells = match file.kind {
-            LogKind::Corosync => marks::corosync(&rest).is_some() || heard(&rest).is_some(),
+            LogKind::Corosync => log_lines::corosync(&rest).is_some() || heard(&rest).is_some(),
             LogKind::Pacemaker => {
-                marks::pacemaker(&rest).is_some()
+                log_lines::pacemaker(&rest).is_some()
                     || numbered(&rest).is_some()
                     || rest.contains("Retrieving metadata for ")
                     || rest.contains(" is eligible to fence (")

@@ -30,7 +30,7 @@ use hawser_model::names::HostName;
 use hawser_model::output::incident::{IncidentReport, IncidentsReport, ServiceOutage};
 
 use crate::outage::found;
-use crate::outage::marks::Mark;
+use crate::outage::log_lines::Mark;
 use crate::outage::timeline::At;
 use crate::outage::view::DrillView;
 use case::{Heads, within};

@@ -2,7 +2,7 @@
 
 use hawser_model::names::HostName;
 
-use crate::outage::marks::{after, number};
+use crate::outage::log_lines::{after, number};
 
 /// What a line says.
 #[derive(Clone, Debug, PartialEq)]

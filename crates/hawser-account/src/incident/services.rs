@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hawser_model::drill::{PoolFacts, ResourceFacts};
 
 use super::case::Heads;
-use crate::outage::marks::Mark;
+use crate::outage::log_lines::Mark;
 use crate::outage::timeline::At;
 
 /// Where no line says which agent a resource has: Pacemaker names it as an info, which syslog does not have by default.

@@ -10,7 +10,7 @@ use super::lines::Line;
 use super::said::{Said, said};
 use super::syslog::wrote;
 use super::windows::Incident;
-use crate::outage::marks;
+use crate::outage::log_lines;
 
 /// Before the beginning: an order is written before the first stop.
 const BEFORE_US: i64 = 10_000_000;
@@ -36,8 +36,8 @@ pub(super) fn shown(incident: &Incident, heads: &Heads) -> (Vec<IncidentLine>, u
             return link && at <= incident.to;
         }
         let marks = match kind {
-            LogKind::Corosync => marks::corosync(line.rest()).is_some(),
-            LogKind::Pacemaker => marks::pacemaker(line.rest()).is_some(),
+            LogKind::Corosync => log_lines::corosync(line.rest()).is_some(),
+            LogKind::Pacemaker => log_lines::pacemaker(line.rest()).is_some(),
         };
         match said(line.rest()) {
             Some(Said::Paused(_)) => true,

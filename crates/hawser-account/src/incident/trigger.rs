@@ -8,7 +8,7 @@ use hawser_model::names::HostName;
 use super::heard::is_name;
 use super::said::Said;
 use super::windows::{Incident, before};
-use crate::outage::marks::Mark;
+use crate::outage::log_lines::Mark;
 use crate::outage::timeline::At;
 use crate::place_words::listed;
 

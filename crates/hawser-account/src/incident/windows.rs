@@ -6,7 +6,7 @@ use hawser_model::drill::{Moment, PoolFacts};
 use hawser_model::names::HostName;
 
 use super::links::Down;
-use crate::outage::marks::Mark;
+use crate::outage::log_lines::Mark;
 use crate::outage::timeline::At;
 
 /// After so long without a step and without an open fencing, what was begun has ended.

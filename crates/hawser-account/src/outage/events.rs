@@ -4,7 +4,7 @@ use hawser_model::drill::{Moment, PathChange};
 use hawser_model::names::HostName;
 use hawser_model::output::drill::OutageEvent;
 
-use super::marks::Mark;
+use super::log_lines::Mark;
 use super::phase::Phase;
 use super::timeline::on_drills_clock;
 use super::view::DrillView;

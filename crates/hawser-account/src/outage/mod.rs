@@ -3,7 +3,7 @@
 
 mod events;
 pub(crate) mod imports;
-pub(crate) mod marks;
+pub(crate) mod log_lines;
 pub(crate) mod millis;
 pub(crate) mod phase;
 mod phases;

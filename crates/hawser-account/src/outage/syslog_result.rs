@@ -2,7 +2,7 @@
 //! line that confirms it to the controller that ordered it (`Transition 3 action 11 (…) confirmed`) is in pacemaker.log alone,
 //! and is believed there.
 
-use super::marks::{Mark, Operation, after};
+use super::log_lines::{Mark, Operation, after};
 
 /// `Result of start operation for vmpool01 on head2: ok`: the operation that has ended. `None` for a line of pacemaker.log, where
 /// the name of a function stands in between.

@@ -3,7 +3,7 @@
 use hawser_model::drill::{Clock, DrillCase, Moment, NodeLogs};
 use hawser_model::names::HostName;
 
-use super::marks::{self, Mark};
+use super::log_lines::{self, Mark};
 use super::stamp::stamped;
 
 /// A mark and when it was.
@@ -37,10 +37,10 @@ pub(crate) fn timeline(case: &DrillCase) -> Vec<At> {
             }
         };
         for line in &logs.corosync {
-            put(line, &marks::corosync);
+            put(line, &log_lines::corosync);
         }
         for line in &logs.pacemaker {
-            put(line, &marks::pacemaker);
+            put(line, &log_lines::pacemaker);
         }
     }
     // What is ordered by one head and ends on another within one second, or millisecond, was ordered first.

@@ -4,7 +4,7 @@ use hawser_model::drill::{DrillCase, Moment, PoolFacts, PowerState};
 use hawser_model::names::HostName;
 use hawser_model::output::drill::OutagePhase;
 
-use super::marks::Mark;
+use super::log_lines::Mark;
 use super::millis::Millis;
 use super::phase::Phase;
 use super::phases::{self, Account};

@@ -13,7 +13,7 @@ use crate::plan::DeviceFacts;
 /// What corosync-qdevice is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum DeviceWish {
+pub enum DeviceAction {
     /// Run now and from each boot on.
     Start,
     /// End, and start again at the next boot.

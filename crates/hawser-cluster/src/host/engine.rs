@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::{DeviceWish, NodeError, run};
+use super::{DeviceAction, NodeError, run};
 
 /// What asks the init of a node without systemd. The program is there only in such a node.
 const INIT: [&str; 3] = ["/run/hawser/lab/hawser", "lab", "node-service"];
@@ -115,22 +115,22 @@ fn all(lines: Vec<Vec<&str>>, limit: Duration) -> Result<(), NodeError> {
 }
 
 /// Starts or stops corosync-qdevice.
-pub(super) fn device(wish: DeviceWish) -> Result<(), NodeError> {
+pub(super) fn device(wish: DeviceAction) -> Result<(), NodeError> {
     let manager = here(|path| Path::new(path).exists()).unwrap_or(Manager::Systemd);
     let lines = match (manager, wish) {
-        (Manager::Systemd, DeviceWish::Start) => {
+        (Manager::Systemd, DeviceAction::Start) => {
             vec![
                 vec!["systemctl", "enable", DEVICE],
                 vec!["systemctl", "start", DEVICE],
             ]
         }
-        (Manager::Systemd, DeviceWish::Stop) => vec![vec!["systemctl", "stop", DEVICE]],
-        (Manager::Systemd, DeviceWish::Withdraw) => {
+        (Manager::Systemd, DeviceAction::Stop) => vec![vec!["systemctl", "stop", DEVICE]],
+        (Manager::Systemd, DeviceAction::Withdraw) => {
             vec![vec!["systemctl", "disable", "--now", DEVICE]]
         }
-        (Manager::Init, DeviceWish::Start) => by_init("start-device"),
-        (Manager::Init, DeviceWish::Stop) => by_init("stop-device"),
-        (Manager::Init, DeviceWish::Withdraw) => by_init("withdraw-device"),
+        (Manager::Init, DeviceAction::Start) => by_init("start-device"),
+        (Manager::Init, DeviceAction::Stop) => by_init("stop-device"),
+        (Manager::Init, DeviceAction::Withdraw) => by_init("withdraw-device"),
     };
     all(lines, STARTS)
 }

@@ -35,14 +35,14 @@ use serde::{Deserialize, Serialize};
 use crate::plan::{FileFacts, KeyFacts};
 use crate::units;
 
-pub use device::DeviceWish;
+pub use device::DeviceAction;
 pub use inventory::Inventory;
 pub use kept_logs::{HeadsReadings, KeptLogs, KeptName, kept_incidents};
 pub use keys::{Encrypted, KeyFile};
 pub use offers::{EXPORTS, OffersFile, SAVECONFIGS, TARGETS_CONF};
 pub use questions::Machine;
 pub use view::{HeadView, ViewQuestion};
-pub use watch_unit::WatchWish;
+pub use watch_unit::WatchAction;
 
 /// A fence device that is asked whether it would fence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -16,7 +16,7 @@ use crate::units::{APPLY_MARK, WATCH_FILE, WATCH_PROGRAM, WATCH_UNIT, watch_unit
 /// What is to become of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum WatchWish {
+pub enum WatchAction {
     /// It is installed, starts at boot, and runs.
     Install,
     /// It is gone.

@@ -12,7 +12,7 @@ use crate::host::questions::{
     InstallExports, InstallWatch, PatchCib, ReadFile, ReloadCorosync, RemoveFile, SeedCib,
     SetDevice, StartEngine, StopEngine, WithdrawWatch, WriteFile,
 };
-use crate::host::{Content, DeviceWish, OwnedFile, WatchWish};
+use crate::host::{Content, DeviceAction, OwnedFile, WatchAction};
 use crate::numbering::Numbering;
 use crate::plan::{AUTHKEY, COROSYNC_CONF, Effect, ObjectChange, merge};
 use crate::timing::EngineTiming;
@@ -98,16 +98,16 @@ pub(super) fn perform(
         }
         Effect::Device { wish, nodes } => {
             tell(heads, nodes, &SetDevice { wish: *wish })?;
-            if *wish == DeviceWish::Start {
+            if *wish == DeviceAction::Start {
                 wait_for_vote(file, heads)?;
             }
         }
         Effect::Watch { wish, nodes } => match wish {
-            WatchWish::Install => {
+            WatchAction::Install => {
                 let file = Content(file.text.clone().into_bytes());
                 tell(heads, nodes, &InstallWatch { file })?;
             }
-            WatchWish::Withdraw => tell(heads, nodes, &WithdrawWatch)?,
+            WatchAction::Withdraw => tell(heads, nodes, &WithdrawWatch)?,
         },
         Effect::PatchCib { changes, .. } => patch(heads, changes)?,
         Effect::WaitSettled => wait_settled(heads, waiting)?.or_late()?,

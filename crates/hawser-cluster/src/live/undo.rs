@@ -10,7 +10,7 @@ use super::{LiveError, ask, tell};
 use crate::host::questions::{
     ReloadCorosync, RemoveFile, SetDevice, StartEngine, WithdrawEngine, WriteFile,
 };
-use crate::host::{Content, DeviceWish, OwnedFile};
+use crate::host::{Content, DeviceAction, OwnedFile};
 use crate::plan::{AUTHKEY, COROSYNC_CONF, Effect, Facts};
 
 /// One thing that is put back.
@@ -25,7 +25,7 @@ pub(super) enum Undo {
     /// The engine of nodes where it ran before runs with what it had.
     Restart(Vec<HostName>),
     /// corosync-qdevice of these nodes runs as before, or not.
-    Device(DeviceWish, Vec<HostName>),
+    Device(DeviceAction, Vec<HostName>),
     /// The running Corosync reads the old configuration.
     Reload(HostName),
 }
@@ -73,11 +73,11 @@ pub(super) fn undo_of(done: &[Effect], facts: &Facts) -> Vec<Undo> {
                 };
                 let (ran, new): (Vec<_>, Vec<_>) = nodes.iter().partition(ran);
                 let (back, to) = match wish {
-                    DeviceWish::Start => (
-                        Undo::Device(DeviceWish::Withdraw, owned(&new)),
+                    DeviceAction::Start => (
+                        Undo::Device(DeviceAction::Withdraw, owned(&new)),
                         &mut devices,
                     ),
-                    _ => (Undo::Device(DeviceWish::Start, owned(&ran)), &mut ended),
+                    _ => (Undo::Device(DeviceAction::Start, owned(&ran)), &mut ended),
                 };
                 if !matches!(&back, Undo::Device(_, nodes) if nodes.is_empty()) {
                     to.push(back);
@@ -128,7 +128,7 @@ fn words(undo: &Undo) -> String {
         Undo::Conf(node, None) => format!("no {COROSYNC_CONF} on {node}"),
         Undo::Remove(node, path) => format!("no {path} on {node}"),
         Undo::Restart(nodes) => format!("corosync and pacemaker start on {}", names(nodes)),
-        Undo::Device(DeviceWish::Start, nodes) => {
+        Undo::Device(DeviceAction::Start, nodes) => {
             format!("corosync-qdevice runs on {}", names(nodes))
         }
         Undo::Device(_, nodes) => format!("corosync-qdevice is stopped on {}", names(nodes)),

@@ -9,7 +9,7 @@ use super::effects::Effect;
 use super::stages::{Done, Stages};
 use super::{Action, Change, DeviceFacts};
 use crate::corosync::Conf;
-use crate::host::DeviceWish;
+use crate::host::DeviceAction;
 
 /// Where there is to be none any more, or one with other settings.
 pub(super) fn ends(stages: &Stages<'_>, (changes, effects): &mut Done) {
@@ -17,7 +17,7 @@ pub(super) fn ends(stages: &Stages<'_>, (changes, effects): &mut Done) {
     if stages.file.quorum.device.is_some() {
         let stale = nodes().filter(|(node, there)| there.running && settings_change(stages, node));
         push(
-            DeviceWish::Stop,
+            DeviceAction::Stop,
             stale.map(|(node, _)| node.clone()).collect(),
             effects,
         );
@@ -29,10 +29,10 @@ pub(super) fn ends(stages: &Stages<'_>, (changes, effects): &mut Done) {
         let text = "corosync-qdevice ends, and no longer starts at boot";
         change(node, Action::Remove, text)
     }));
-    push(DeviceWish::Withdraw, gone, effects);
+    push(DeviceAction::Withdraw, gone, effects);
 }
 
-fn push(wish: DeviceWish, nodes: Vec<HostName>, effects: &mut Vec<Effect>) {
+fn push(wish: DeviceAction, nodes: Vec<HostName>, effects: &mut Vec<Effect>) {
     if !nodes.is_empty() {
         effects.push(Effect::Device { wish, nodes });
     }
@@ -61,7 +61,7 @@ pub(super) fn starts(stages: &Stages<'_>, (changes, effects): &mut Done) {
         changes.push(change(node, action, text));
         nodes.push(node.clone());
     }
-    push(DeviceWish::Start, nodes, effects);
+    push(DeviceAction::Start, nodes, effects);
 }
 
 fn state(stages: &Stages<'_>, node: &HostName) -> DeviceFacts {

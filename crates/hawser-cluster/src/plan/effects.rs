@@ -8,7 +8,7 @@ use hawser_model::names::HostName;
 
 use super::diff::ObjectChange;
 use crate::cib::secrets::NodeFile;
-use crate::host::{DeviceWish, WatchWish};
+use crate::host::{DeviceAction, WatchAction};
 
 /// Where Corosync's key is.
 pub const AUTHKEY: &str = "/etc/corosync/authkey";
@@ -80,14 +80,14 @@ pub enum Effect {
     /// corosync-qdevice of these nodes runs, or not.
     Device {
         /// What it is told.
-        wish: DeviceWish,
+        wish: DeviceAction,
         /// The nodes.
         nodes: Vec<HostName>,
     },
     /// The watch of these nodes runs by the unit that an apply installs, or not.
     Watch {
         /// What is to be.
-        wish: WatchWish,
+        wish: WatchAction,
         /// The nodes.
         nodes: Vec<HostName>,
     },
@@ -128,15 +128,15 @@ impl fmt::Display for Effect {
             Self::Start { nodes } => format!("Corosync and Pacemaker start on {}", names(nodes)),
             Self::Device { wish, nodes } => {
                 let what = match wish {
-                    DeviceWish::Start => "starts",
-                    DeviceWish::Stop | DeviceWish::Withdraw => "ends",
+                    DeviceAction::Start => "starts",
+                    DeviceAction::Stop | DeviceAction::Withdraw => "ends",
                 };
                 format!("corosync-qdevice {what} on {}", names(nodes))
             }
             Self::Watch { wish, nodes } => {
                 let what = match wish {
-                    WatchWish::Install => "runs",
-                    WatchWish::Withdraw => "ends",
+                    WatchAction::Install => "runs",
+                    WatchAction::Withdraw => "ends",
                 };
                 format!("the watch {what} on {}", names(nodes))
             }

@@ -7,7 +7,7 @@ use super::effects::Effect;
 use super::facts::{Facts, NodeFacts, WatchFacts, WatchUnitFile};
 use super::stages::{Done, Stages};
 use super::{Action, Change, Note, Problem};
-use crate::host::WatchWish;
+use crate::host::WatchAction;
 use crate::units::{WATCH_FILE, WATCH_UNIT};
 
 /// Where it is not as the file wants it. Where systemd does not run there is no such unit.
@@ -31,8 +31,8 @@ pub(super) fn changes(stages: &Stages<'_>, (changes, effects): &mut Done) {
     let live = stages.facts.cib.is_some();
     if !nodes.is_empty() && (live || !wanted) {
         let wish = match wanted {
-            true => WatchWish::Install,
-            false => WatchWish::Withdraw,
+            true => WatchAction::Install,
+            false => WatchAction::Withdraw,
         };
         effects.push(Effect::Watch { wish, nodes });
     }

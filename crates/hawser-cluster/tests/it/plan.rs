@@ -9,7 +9,7 @@ use crate::golden::{Golden, compare, folder, ports};
 use hawser_cluster::cib::secrets::Content;
 use hawser_cluster::cib::{self, fencing::node_files};
 use hawser_cluster::corosync;
-use hawser_cluster::host::{DeviceWish, WatchWish};
+use hawser_cluster::host::{DeviceAction, WatchAction};
 use hawser_cluster::plan::{
     DeviceFacts, Effect, Facts, FileFacts, KeyFacts, NodeFacts, Plan, Stage, diff, merge, plan,
 };
@@ -194,13 +194,13 @@ pub fn kind(effect: &Effect) -> &'static str {
         Effect::RestartCluster => "restart",
         Effect::Start { .. } => "start",
         Effect::Device { wish, .. } => match wish {
-            DeviceWish::Start => "device starts",
-            DeviceWish::Stop => "device ends",
-            DeviceWish::Withdraw => "device goes",
+            DeviceAction::Start => "device starts",
+            DeviceAction::Stop => "device ends",
+            DeviceAction::Withdraw => "device goes",
         },
         Effect::Watch { wish, .. } => match wish {
-            WatchWish::Install => "watch",
-            WatchWish::Withdraw => "watch goes",
+            WatchAction::Install => "watch",
+            WatchAction::Withdraw => "watch goes",
         },
         Effect::PatchCib {
             stage: Stage::Fencing,

@@ -14,7 +14,7 @@ use hawser_model::trial::{Pair, Trial, Verdict, Window};
 
 use super::trial::{begin, possible};
 use super::turned::Turned;
-use super::{Surroundings, TuneError};
+use super::{TuneEnv, TuneError};
 
 /// Long enough for some rounds of the token and for a burst in them: nobody paces what a cluster engine sends.
 const WINDOW: Duration = Duration::from_secs(2);
@@ -99,7 +99,7 @@ pub(super) fn run(
     agents: &mut Hosts,
     case: &Case,
     candidate: &Candidate,
-    around: &dyn Surroundings,
+    around: &dyn TuneEnv,
     before: &[Trial],
     trial: &mut Trial,
 ) -> Result<Option<Turned>, TuneError> {
@@ -155,7 +155,7 @@ pub(super) fn run(
 /// Starts the engine again and measures; whether it is better.
 fn started_again(
     agents: &mut Hosts,
-    around: &dyn Surroundings,
+    around: &dyn TuneEnv,
     without: &[Window],
     trial: &mut Trial,
 ) -> Result<bool, TuneError> {

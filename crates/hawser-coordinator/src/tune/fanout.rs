@@ -16,7 +16,7 @@ use hawser_model::trial::{TrialTraffic, Window};
 use hawser_model::units::{Nanos, Packets};
 use hawser_rungs::fanout::FanoutStep;
 
-use super::{Surroundings, TuneError, experiment, no_trial_is_open};
+use super::{TuneEnv, TuneError, experiment, no_trial_is_open};
 use crate::check::facts;
 use crate::fanout::{FanoutOptions, Progress, fanout};
 
@@ -30,7 +30,7 @@ pub fn tune_fanout(
     (topology, hosts): (Topology, BTreeMap<HostName, HostFacts>),
     options: &FanoutOptions,
     placebos: Option<u32>,
-    (around, progress): (&dyn Surroundings, &dyn Progress),
+    (around, progress): (&dyn TuneEnv, &dyn Progress),
     now: u64,
 ) -> Result<Case, TuneError> {
     no_trial_is_open(agents)?;

@@ -82,7 +82,7 @@ fn kept(changes: &[(HostName, Change)]) -> String {
 }
 
 /// What a tune needs of the world around it.
-pub trait Surroundings: Progress {
+pub trait TuneEnv: Progress {
     /// A knob that reaches further than its node is about to get this value. An error means that
     /// it must not, and why.
     fn announce(&self, host: &HostName, knob: &Knob, value: &str) -> Result<(), String>;
@@ -124,7 +124,7 @@ pub fn tune(
     case: &Case,
     options: &TrafficOptions,
     placebos: Option<u32>,
-    around: &dyn Surroundings,
+    around: &dyn TuneEnv,
     now: u64,
 ) -> Result<Tuning, TuneError> {
     no_trial_is_open(agents)?;
@@ -187,7 +187,7 @@ fn experiment(
     agents: &mut Hosts,
     case: &Case,
     plans: &[Plan],
-    around: &dyn Surroundings,
+    around: &dyn TuneEnv,
     prove: impl FnOnce(&mut Hosts) -> Result<Case, TuneError>,
 ) -> Result<Tuning, TuneError> {
     let mut trials = Vec::new();
@@ -229,7 +229,7 @@ fn try_all(
     agents: &mut Hosts,
     case: &Case,
     plans: &[Plan],
-    around: &dyn Surroundings,
+    around: &dyn TuneEnv,
     trials: &mut Vec<Trial>,
     survivors: &mut Vec<Survivor>,
 ) -> Result<(), TuneError> {
@@ -306,7 +306,7 @@ fn try_all(
 /// What was put aside is turned again, or goes for good.
 fn take_back(
     agents: &mut Hosts,
-    around: &dyn Surroundings,
+    around: &dyn TuneEnv,
     survivors: &mut Vec<Survivor>,
     aside: &[usize],
     needed: bool,
@@ -327,7 +327,7 @@ fn take_back(
 fn leave_out(
     agents: &mut Hosts,
     case: &Case,
-    around: &dyn Surroundings,
+    around: &dyn TuneEnv,
     trials: &mut [Trial],
     survivors: &mut Vec<Survivor>,
 ) -> Result<(), TuneError> {
@@ -356,7 +356,7 @@ fn prove(
     agents: &mut Hosts,
     case: &Case,
     options: &TrafficOptions,
-    around: &dyn Surroundings,
+    around: &dyn TuneEnv,
     now: u64,
 ) -> Result<Case, TuneError> {
     let hosts = check::facts(agents)?;

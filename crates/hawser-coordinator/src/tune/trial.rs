@@ -14,7 +14,7 @@ use hawser_model::trial::{Pair, Trial, Verdict, Window};
 
 use super::turned::Turned;
 use super::window::{Measure, measure};
-use super::{Surroundings, Survivor, TuneError, reaches_beyond};
+use super::{Survivor, TuneEnv, TuneError, reaches_beyond};
 
 /// A trial before anything of it was done.
 pub(super) fn planned(plan: &Plan, candidate: &Candidate) -> Trial {
@@ -52,7 +52,7 @@ pub(super) fn run(
     agents: &mut Hosts,
     case: &Case,
     candidate: &Candidate,
-    around: &dyn Surroundings,
+    around: &dyn TuneEnv,
     trial: &mut Trial,
 ) -> Result<Option<Turned>, TuneError> {
     let turned = match begin(agents, case, candidate, around, trial)? {
@@ -84,7 +84,7 @@ pub(super) fn begin(
     agents: &mut Hosts,
     case: &Case,
     candidate: &Candidate,
-    around: &dyn Surroundings,
+    around: &dyn TuneEnv,
     trial: &mut Trial,
 ) -> Result<Result<Turned, String>, TuneError> {
     let (setting, value) = match look(agents, candidate, trial)? {
@@ -148,7 +148,7 @@ pub(super) fn pairs(
     case: &Case,
     trial: &mut Trial,
     turned: &Turned,
-    around: &dyn Surroundings,
+    around: &dyn TuneEnv,
 ) -> Result<Vec<Pair>, TuneError> {
     let before = engines(agents, case)?;
     let pairs = measured(agents, case, trial, turned, around)?;
@@ -182,7 +182,7 @@ fn measured(
     case: &Case,
     trial: &Trial,
     turned: &Turned,
-    around: &dyn Surroundings,
+    around: &dyn TuneEnv,
 ) -> Result<Vec<Pair>, TuneError> {
     let Some(measure_on) = trial.traffic.as_ref().and_then(|t| Measure::of(case, t)) else {
         return Ok(Vec::new());

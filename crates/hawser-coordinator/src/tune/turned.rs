@@ -10,7 +10,7 @@ use hawser_model::names::HostName;
 use hawser_model::trial::{Also, Trial};
 
 use super::trial::possible;
-use super::{Surroundings, TuneError};
+use super::{TuneEnv, TuneError};
 
 /// What was turned, in the order in which it was turned.
 pub(super) struct Turned {
@@ -23,7 +23,7 @@ impl Turned {
     pub(super) fn begin(
         agents: &mut Hosts,
         case: &Case,
-        around: &dyn Surroundings,
+        around: &dyn TuneEnv,
         trial: &mut Trial,
         from: &str,
         value: &str,
@@ -79,7 +79,7 @@ impl Turned {
     pub(super) fn turn(
         &self,
         agents: &mut Hosts,
-        around: &dyn Surroundings,
+        around: &dyn TuneEnv,
         with: bool,
     ) -> Result<(), TuneError> {
         let turn = |(host, change): &(HostName, Change)| {
@@ -99,11 +99,7 @@ impl Turned {
     }
 
     /// Undoes all of it; what an agent that is gone has changed, its guard undoes.
-    pub(super) fn undo(
-        &self,
-        agents: &mut Hosts,
-        around: &dyn Surroundings,
-    ) -> Result<(), TuneError> {
+    pub(super) fn undo(&self, agents: &mut Hosts, around: &dyn TuneEnv) -> Result<(), TuneError> {
         let first = self.not_undone(agents, around).into_iter().next();
         first.map_or(Ok(()), |(_, e)| Err(e.into()))
     }
@@ -112,7 +108,7 @@ impl Turned {
     fn not_undone(
         &self,
         agents: &mut Hosts,
-        around: &dyn Surroundings,
+        around: &dyn TuneEnv,
     ) -> Vec<(&(HostName, Change), HostError)> {
         let steps = self.steps.iter().rev();
         let failed = steps.filter_map(|step| {
@@ -126,7 +122,7 @@ impl Turned {
     fn keep(
         &self,
         agents: &mut Hosts,
-        around: &dyn Surroundings,
+        around: &dyn TuneEnv,
         kept: &mut Vec<(HostName, Change)>,
     ) -> Result<(), HostError> {
         let together: Vec<String> = match self.steps.as_slice() {
@@ -156,7 +152,7 @@ impl Turned {
 pub(super) fn keep(
     all: &[&Turned],
     agents: &mut Hosts,
-    around: &dyn Surroundings,
+    around: &dyn TuneEnv,
 ) -> Result<Vec<(HostName, Change)>, TuneError> {
     let mut kept = Vec::new();
     let mut each = all.iter();
@@ -181,7 +177,7 @@ pub(super) fn keep(
 
 /// The ports of the link's switch that are `due` by their MTU.
 fn ports(
-    around: &dyn Surroundings,
+    around: &dyn TuneEnv,
     link: &hawser_model::names::LinkName,
     due: impl Fn(Option<u32>) -> bool,
 ) -> Result<Vec<Also>, TuneError> {
@@ -203,7 +199,7 @@ fn ports(
 /// Asks a host, or who answers beside a switch. A host that a check lost is neither.
 fn ask<A: Ask>(
     agents: &mut Hosts,
-    around: &dyn Surroundings,
+    around: &dyn TuneEnv,
     host: &HostName,
     question: &A,
 ) -> Result<A::Answer, HostError> {

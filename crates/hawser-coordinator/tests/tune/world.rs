@@ -15,7 +15,7 @@ use hawser_cluster::host::questions::{ReadFile, RestartEngine, Simulate};
 use hawser_coordinator::check::Progress;
 use hawser_coordinator::schedule::Direction;
 use hawser_coordinator::traffic_plan::TrafficOptions;
-use hawser_coordinator::tune::{self, Surroundings, TuneError, tune};
+use hawser_coordinator::tune::{self, TuneEnv, TuneError, tune};
 use hawser_host::sim::{Simulated, Wire};
 use hawser_host::{Declined, Host, HostError, Hosts};
 use hawser_model::case::{Case, Phase};
@@ -273,7 +273,7 @@ impl Progress for Around {
     fn lost(&self, _: &HostError) {}
 }
 
-impl Surroundings for Around {
+impl TuneEnv for Around {
     fn announce(&self, _: &HostName, _: &Knob, _: &str) -> Result<(), String> {
         Ok(())
     }

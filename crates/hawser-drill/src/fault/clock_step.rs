@@ -10,8 +10,8 @@ use hawser_model::drill::{ClockStep as Step, Moment};
 use hawser_model::names::HostName;
 
 use super::{Fault, HostFault, host};
+use crate::context::{DrillContext, REACHED};
 use crate::error::DrillError;
-use crate::stage::{REACHED, Stage};
 
 /// A line may be so old, and the machine so busy, when it is read.
 const NEAR_S: f64 = 60.0;
@@ -60,29 +60,29 @@ impl Fault for ClockStep {
         })
     }
 
-    fn make(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
-        match stage.shares_clock(&self.head) {
-            true => Ok(stage.site.break_now(&self.around_it())?),
-            false => host::make(stage, &self.head, &self.on_it()),
+    fn make(&self, context: &DrillContext<'_>) -> Result<(), DrillError> {
+        match context.shares_clock(&self.head) {
+            true => Ok(context.site.break_now(&self.around_it())?),
+            false => host::make(context, &self.head, &self.on_it()),
         }
     }
 
-    fn evidence(&self, stage: &Stage<'_>) -> Result<Option<String>, DrillError> {
+    fn evidence(&self, context: &DrillContext<'_>) -> Result<Option<String>, DrillError> {
         let head = &self.head;
-        let Ok(stamped) = stage.hosts.ask(head, &StampLog) else {
-            let off = !stage.site.has_power(head)?;
+        let Ok(stamped) = context.hosts.ask(head, &StampLog) else {
+            let off = !context.site.has_power(head)?;
             return Ok(off.then(|| format!("{head} lost its power by it")));
         };
-        let now = stage.now();
+        let now = context.now();
         let line = stamped.line.as_deref().unwrap_or_default();
         let written = logged_at(line, now.0 / 1_000_000, stamped.utc_offset_s);
         Ok(written.and_then(|at| self.shown_by(at, now)))
     }
 
-    fn heal(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
-        match stage.shares_clock(&self.head) {
-            true => stage.until_done(REACHED, || stage.site.mend(&self.around_it())),
-            false => host::mend(stage, &self.head, &self.on_it()),
+    fn heal(&self, context: &DrillContext<'_>) -> Result<(), DrillError> {
+        match context.shares_clock(&self.head) {
+            true => context.until_done(REACHED, || context.site.mend(&self.around_it())),
+            false => host::mend(context, &self.head, &self.on_it()),
         }
     }
 }

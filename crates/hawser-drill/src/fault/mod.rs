@@ -17,8 +17,8 @@ mod wrong_password;
 use hawser_model::drill::ClockStep as Step;
 use hawser_model::names::HostName;
 
+use crate::context::DrillContext;
 use crate::error::DrillError;
-use crate::stage::Stage;
 
 pub use clock_step::ClockStep;
 pub use host::{Extent, HostFault, How, OnHead, Program};
@@ -59,7 +59,7 @@ pub trait Fault {
     ///
     /// # Errors
     /// It cannot be known.
-    fn unfit(&self, _: &Stage<'_>) -> Result<Option<String>, DrillError> {
+    fn unfit(&self, _: &DrillContext<'_>) -> Result<Option<String>, DrillError> {
         Ok(None)
     }
 
@@ -67,17 +67,17 @@ pub trait Fault {
     ///
     /// # Errors
     /// It could not be made; part of it may have been.
-    fn make(&self, stage: &Stage<'_>) -> Result<(), DrillError>;
+    fn make(&self, context: &DrillContext<'_>) -> Result<(), DrillError>;
 
     /// What shows that it is there now; `None`: nothing does.
     ///
     /// # Errors
     /// It cannot be known.
-    fn evidence(&self, stage: &Stage<'_>) -> Result<Option<String>, DrillError>;
+    fn evidence(&self, context: &DrillContext<'_>) -> Result<Option<String>, DrillError>;
 
     /// Takes it back, also when only part of it, or nothing, is there.
     ///
     /// # Errors
     /// It could not be taken back.
-    fn heal(&self, stage: &Stage<'_>) -> Result<(), DrillError>;
+    fn heal(&self, context: &DrillContext<'_>) -> Result<(), DrillError>;
 }

@@ -4,8 +4,8 @@
 use hawser_model::names::HostName;
 
 use super::Fault;
+use crate::context::{DrillContext, REACHED};
 use crate::error::DrillError;
-use crate::stage::{REACHED, Stage};
 
 /// See the module.
 pub struct PowerCut {
@@ -26,15 +26,15 @@ impl Fault for PowerCut {
         true
     }
 
-    fn make(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
-        Ok(stage.site.power_off(&self.head)?)
+    fn make(&self, context: &DrillContext<'_>) -> Result<(), DrillError> {
+        Ok(context.site.power_off(&self.head)?)
     }
 
-    fn evidence(&self, stage: &Stage<'_>) -> Result<Option<String>, DrillError> {
-        Ok(stage.site.shows_off(&self.head)?)
+    fn evidence(&self, context: &DrillContext<'_>) -> Result<Option<String>, DrillError> {
+        Ok(context.site.shows_off(&self.head)?)
     }
 
-    fn heal(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
-        stage.until_done(REACHED, || stage.site.power_on(&self.head))
+    fn heal(&self, context: &DrillContext<'_>) -> Result<(), DrillError> {
+        context.until_done(REACHED, || context.site.power_on(&self.head))
     }
 }

@@ -4,8 +4,8 @@ use hawser_cluster::host::questions::LookAround;
 use hawser_model::names::HostName;
 
 use super::Fault;
+use crate::context::{DrillContext, REACHED};
 use crate::error::DrillError;
-use crate::stage::{REACHED, Stage};
 
 /// See the module.
 pub struct Reset {
@@ -26,18 +26,18 @@ impl Fault for Reset {
         true
     }
 
-    fn make(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
-        stage.site.power_off(&self.head)?;
-        Ok(stage.site.power_on(&self.head)?)
+    fn make(&self, context: &DrillContext<'_>) -> Result<(), DrillError> {
+        context.site.power_off(&self.head)?;
+        Ok(context.site.power_on(&self.head)?)
     }
 
-    fn evidence(&self, stage: &Stage<'_>) -> Result<Option<String>, DrillError> {
-        let look = stage.hosts.ask(&self.head, &LookAround { engine: true });
+    fn evidence(&self, context: &DrillContext<'_>) -> Result<Option<String>, DrillError> {
+        let look = context.hosts.ask(&self.head, &LookAround { engine: true });
         let boots = !look.is_ok_and(|look| look.engine_us.is_some());
         Ok(boots.then(|| format!("{} boots: its Pacemaker does not run", self.head)))
     }
 
-    fn heal(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
-        stage.until_done(REACHED, || stage.site.power_on(&self.head))
+    fn heal(&self, context: &DrillContext<'_>) -> Result<(), DrillError> {
+        context.until_done(REACHED, || context.site.power_on(&self.head))
     }
 }

@@ -7,8 +7,8 @@ use hawser_model::names::HostName;
 
 use super::host::{mend_anywhere, unfit};
 use super::{AroundHeads, Extent, Fault, HostFault};
+use crate::context::DrillContext;
 use crate::error::DrillError;
-use crate::stage::Stage;
 
 /// See the module.
 pub struct ShelfDisk {
@@ -22,15 +22,15 @@ pub struct ShelfDisk {
 
 impl ShelfDisk {
     /// The last disk of the pool that lies on a shelf: the first is what a pool is read from as a rule.
-    pub fn of(name: &'static str, stage: &Stage<'_>, trouble: DiskTrouble) -> Self {
-        let mut pools = stage.file.pools.iter();
-        let pool = pools.find(|pool| *pool.name == stage.pool);
+    pub fn of(name: &'static str, context: &DrillContext<'_>, trouble: DiskTrouble) -> Self {
+        let mut pools = context.file.pools.iter();
+        let pool = pools.find(|pool| *pool.name == context.pool);
         let mut devices = pool.map(|pool| pool.devices()).unwrap_or_default();
         devices.reverse();
-        let on_shelf = |device: &str| Some((stage.site.shelf_of(device)?, device.to_owned()));
+        let on_shelf = |device: &str| Some((context.site.shelf_of(device)?, device.to_owned()));
         Self {
             name,
-            pool: stage.pool.clone(),
+            pool: context.pool.clone(),
             storage: pool.map_or_else(|| Storage::Device(String::new()), Storage::of),
             disk: devices.into_iter().find_map(on_shelf),
             trouble,
@@ -74,9 +74,13 @@ impl Fault for ShelfDisk {
         self.broken().object()
     }
 
-    fn unfit(&self, stage: &Stage<'_>) -> Result<Option<String>, DrillError> {
+    fn unfit(&self, context: &DrillContext<'_>) -> Result<Option<String>, DrillError> {
         match &self.disk {
-            Some((_, device)) => unfit(stage, &stage.active, &self.behind(device, stage.no_copy)),
+            Some((_, device)) => unfit(
+                context,
+                &context.active,
+                &self.behind(device, context.no_copy),
+            ),
             None => Ok(Some(format!(
                 "no shelf is known here that has a disk of {} and could make it ill",
                 self.pool
@@ -84,18 +88,18 @@ impl Fault for ShelfDisk {
         }
     }
 
-    fn make(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
-        self.broken().make(stage)
+    fn make(&self, context: &DrillContext<'_>) -> Result<(), DrillError> {
+        self.broken().make(context)
     }
 
-    fn evidence(&self, stage: &Stage<'_>) -> Result<Option<String>, DrillError> {
-        self.broken().evidence(stage)
+    fn evidence(&self, context: &DrillContext<'_>) -> Result<Option<String>, DrillError> {
+        self.broken().evidence(context)
     }
 
-    fn heal(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
-        self.broken().heal(stage)?;
+    fn heal(&self, context: &DrillContext<'_>) -> Result<(), DrillError> {
+        self.broken().heal(context)?;
         match &self.disk {
-            Some((_, device)) => mend_anywhere(stage, &self.behind(device, stage.no_copy)),
+            Some((_, device)) => mend_anywhere(context, &self.behind(device, context.no_copy)),
             None => Ok(()),
         }
     }

@@ -7,8 +7,8 @@ use hawser_model::names::HostName;
 
 use super::host::{mend_anywhere, unfit};
 use super::{AroundHeads, Extent, Fault, HostFault};
+use crate::context::DrillContext;
 use crate::error::DrillError;
-use crate::stage::Stage;
 
 /// See the module.
 pub struct ShelfGone {
@@ -17,8 +17,8 @@ pub struct ShelfGone {
 
 impl ShelfGone {
     /// The last shelf of the site: the first is what a pool is read from as a rule.
-    pub fn of(stage: &Stage<'_>) -> Self {
-        let shelf = stage.site.shelves().pop();
+    pub fn of(context: &DrillContext<'_>) -> Self {
+        let shelf = context.site.shelves().pop();
         Self { shelf }
     }
 
@@ -33,8 +33,8 @@ impl ShelfGone {
 }
 
 /// What a head does about each pool, all of which have lost disks.
-fn pools(stage: &Stage<'_>) -> impl Iterator<Item = HostFault> {
-    let pools = stage.file.pools.iter();
+fn pools(context: &DrillContext<'_>) -> impl Iterator<Item = HostFault> {
+    let pools = context.file.pools.iter();
     pools.map(|pool| HostFault::Disks {
         storage: Storage::of(pool),
         extent: Extent::Elsewhere,
@@ -50,16 +50,16 @@ impl Fault for ShelfGone {
         self.shelf.iter().cloned().collect()
     }
 
-    fn unfit(&self, stage: &Stage<'_>) -> Result<Option<String>, DrillError> {
+    fn unfit(&self, context: &DrillContext<'_>) -> Result<Option<String>, DrillError> {
         if self.shelf.is_none() {
             let why = "nothing is known here of shelves whose power could be cut";
             return Ok(Some(why.to_owned()));
         }
-        for pool in pools(stage) {
+        for pool in pools(context) {
             // One of them has it.
             let mut why = None;
-            for head in &stage.heads {
-                why = unfit(stage, head, &pool)?;
+            for head in &context.heads {
+                why = unfit(context, head, &pool)?;
                 if why.is_none() {
                     break;
                 }
@@ -71,19 +71,19 @@ impl Fault for ShelfGone {
         Ok(None)
     }
 
-    fn make(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
-        self.broken().make(stage)
+    fn make(&self, context: &DrillContext<'_>) -> Result<(), DrillError> {
+        self.broken().make(context)
     }
 
-    fn evidence(&self, stage: &Stage<'_>) -> Result<Option<String>, DrillError> {
-        self.broken().evidence(stage)
+    fn evidence(&self, context: &DrillContext<'_>) -> Result<Option<String>, DrillError> {
+        self.broken().evidence(context)
     }
 
-    fn heal(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
-        self.broken().heal(stage)?;
+    fn heal(&self, context: &DrillContext<'_>) -> Result<(), DrillError> {
+        self.broken().heal(context)?;
         let mut healed = Ok(());
-        for pool in pools(stage) {
-            healed = healed.and(mend_anywhere(stage, &pool));
+        for pool in pools(context) {
+            healed = healed.and(mend_anywhere(context, &pool));
         }
         healed
     }

@@ -4,8 +4,8 @@ use hawser_host::site::{BMC_LINK, SiteFault};
 use hawser_model::names::{HostName, LinkName};
 
 use super::Fault;
+use crate::context::{DrillContext, REACHED};
 use crate::error::DrillError;
-use crate::stage::{REACHED, Stage};
 
 /// See the module.
 pub struct AroundHeads {
@@ -45,10 +45,10 @@ impl AroundHeads {
         )
     }
 
-    fn shown(&self, stage: &Stage<'_>) -> Result<Option<String>, DrillError> {
+    fn shown(&self, context: &DrillContext<'_>) -> Result<Option<String>, DrillError> {
         let mut shown = Vec::new();
         for fault in &self.broken {
-            match stage.site.shows(fault)? {
+            match context.site.shows(fault)? {
                 Some(words) => shown.push(words),
                 None => return Ok(None),
             }
@@ -78,28 +78,28 @@ impl Fault for AroundHeads {
         (!objects.is_empty()).then_some(objects)
     }
 
-    fn make(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
+    fn make(&self, context: &DrillContext<'_>) -> Result<(), DrillError> {
         for fault in &self.broken {
-            stage.site.break_now(fault)?;
+            context.site.break_now(fault)?;
         }
         Ok(())
     }
 
-    fn evidence(&self, stage: &Stage<'_>) -> Result<Option<String>, DrillError> {
-        let shown = self.shown(stage)?;
+    fn evidence(&self, context: &DrillContext<'_>) -> Result<Option<String>, DrillError> {
+        let shown = self.shown(context)?;
         if shown.is_some() || !self.is_on_bmc_link() {
             return Ok(shown);
         }
         // Nobody asks a BMC for a minute at a time. The status does, and its packets are counted.
-        let _whatever_it_says = stage.cluster.status();
-        self.shown(stage)
+        let _whatever_it_says = context.cluster.status();
+        self.shown(context)
     }
 
-    fn heal(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
+    fn heal(&self, context: &DrillContext<'_>) -> Result<(), DrillError> {
         // One that cannot be mended keeps none of the others from it.
         let mut mended = Ok(());
         for fault in &self.broken {
-            mended = mended.and(stage.until_done(REACHED, || stage.site.mend(fault)));
+            mended = mended.and(context.until_done(REACHED, || context.site.mend(fault)));
         }
         mended
     }

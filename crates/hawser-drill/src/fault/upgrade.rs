@@ -7,8 +7,8 @@ use hawser_model::names::HostName;
 
 use super::host::{HostFault, OnHead};
 use super::{Fault, Switchover};
+use crate::context::{DrillContext, REACHED};
 use crate::error::DrillError;
-use crate::stage::{REACHED, Stage};
 use crate::whole::wait_whole;
 
 /// See the module.
@@ -47,13 +47,13 @@ impl Fault for Upgrade {
         self.packages.object()
     }
 
-    fn unfit(&self, stage: &Stage<'_>) -> Result<Option<String>, DrillError> {
-        self.packages.unfit(stage)
+    fn unfit(&self, context: &DrillContext<'_>) -> Result<Option<String>, DrillError> {
+        self.packages.unfit(context)
     }
 
-    fn make(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
+    fn make(&self, context: &DrillContext<'_>) -> Result<(), DrillError> {
         // The one before it must be able to bear what comes.
-        let wrong = wait_whole(stage, Duration::ZERO)?.wrong();
+        let wrong = wait_whole(context, Duration::ZERO)?.wrong();
         if !wrong.is_empty() {
             return Err(DrillError::CouldNot(format!(
                 "{} was left as it is: {}",
@@ -61,27 +61,27 @@ impl Fault for Upgrade {
                 wrong.join("; ")
             )));
         }
-        self.standby.make(stage)?;
-        self.packages.make(stage)?;
+        self.standby.make(context)?;
+        self.packages.make(context)?;
         // Still in standby. While it joins, nobody need be able to say.
-        let has_joined = || Ok(self.standby.is_in_standby(stage).unwrap_or(false));
-        let patience = stage.patience(REACHED);
-        if !stage.wait(patience, has_joined)? {
+        let has_joined = || Ok(self.standby.is_in_standby(context).unwrap_or(false));
+        let patience = context.patience(REACHED);
+        if !context.wait(patience, has_joined)? {
             return Err(DrillError::CouldNot(format!(
                 "{} has not joined again after {} s",
                 self.standby.head,
                 patience.as_secs()
             )));
         }
-        self.standby.heal(stage)
+        self.standby.heal(context)
     }
 
-    fn evidence(&self, stage: &Stage<'_>) -> Result<Option<String>, DrillError> {
-        self.packages.evidence(stage)
+    fn evidence(&self, context: &DrillContext<'_>) -> Result<Option<String>, DrillError> {
+        self.packages.evidence(context)
     }
 
-    fn heal(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
-        self.packages.heal(stage)?;
-        self.standby.heal(stage)
+    fn heal(&self, context: &DrillContext<'_>) -> Result<(), DrillError> {
+        self.packages.heal(context)?;
+        self.standby.heal(context)
     }
 }

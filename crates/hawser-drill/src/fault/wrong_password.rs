@@ -6,8 +6,8 @@ use hawser_model::names::HostName;
 
 use super::Fault;
 use super::host::{make, mend};
+use crate::context::DrillContext;
 use crate::error::DrillError;
-use crate::stage::Stage;
 
 /// See the module. What is changed is the password that the other heads know, which comes to the same.
 pub struct WrongPassword {
@@ -23,14 +23,14 @@ impl WrongPassword {
 
     fn on_others(
         &self,
-        stage: &Stage<'_>,
-        act: fn(&Stage<'_>, &HostName, &HostFault) -> Result<(), DrillError>,
+        context: &DrillContext<'_>,
+        act: fn(&DrillContext<'_>, &HostName, &HostFault) -> Result<(), DrillError>,
     ) -> Result<(), DrillError> {
         let device = self.device();
         let fault = HostFault::WrongPassword { device };
         let mut done = Ok(());
-        for head in stage.heads.iter().filter(|head| **head != self.head) {
-            done = done.and(act(stage, head, &fault));
+        for head in context.heads.iter().filter(|head| **head != self.head) {
+            done = done.and(act(context, head, &fault));
         }
         done
     }
@@ -49,19 +49,19 @@ impl Fault for WrongPassword {
         Some("BMC".to_owned())
     }
 
-    fn make(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
-        self.on_others(stage, make)
+    fn make(&self, context: &DrillContext<'_>) -> Result<(), DrillError> {
+        self.on_others(context, make)
     }
 
-    fn evidence(&self, stage: &Stage<'_>) -> Result<Option<String>, DrillError> {
-        let now = stage.cluster.status().map_err(DrillError::CouldNot)?;
+    fn evidence(&self, context: &DrillContext<'_>) -> Result<Option<String>, DrillError> {
+        let now = context.cluster.status().map_err(DrillError::CouldNot)?;
         let device = self.device();
         let mut said = now.degraded.iter();
         let said = said.find(|line| line.contains(&device));
         Ok(said.cloned())
     }
 
-    fn heal(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
-        self.on_others(stage, mend)
+    fn heal(&self, context: &DrillContext<'_>) -> Result<(), DrillError> {
+        self.on_others(context, mend)
     }
 }

@@ -14,9 +14,9 @@ use hawser_model::cluster_file::Role;
 use hawser_model::drill::{Promises, Scenario as Described, ServicePromise};
 use hawser_model::names::LinkName;
 
+use crate::context::DrillContext;
 use crate::error::DrillError;
 use crate::fault::Fault;
-use crate::stage::Stage;
 
 pub use random::drawn;
 
@@ -30,7 +30,7 @@ pub struct Scenario {
     pub reaction: Reaction,
     /// Whether real heads can bear it, and it can be taken back there: the others exist only in a lab.
     pub real: bool,
-    plan: fn(&Stage<'_>) -> Plan,
+    plan: fn(&DrillContext<'_>) -> Plan,
 }
 
 /// How the cluster answers a fault.
@@ -70,17 +70,17 @@ impl Scenario {
     }
 
     /// What it does to this cluster.
-    pub fn plan(&self, stage: &Stage<'_>) -> Plan {
-        (self.plan)(stage)
+    pub fn plan(&self, context: &DrillContext<'_>) -> Plan {
+        (self.plan)(context)
     }
 
     /// Why it cannot be run on this cluster; nothing if it can.
     ///
     /// # Errors
     /// It cannot be known.
-    pub fn unfit(&self, stage: &Stage<'_>) -> Result<Option<String>, DrillError> {
-        for fault in self.plan(stage).faults {
-            if let Some(why) = fault.unfit(stage)? {
+    pub fn unfit(&self, context: &DrillContext<'_>) -> Result<Option<String>, DrillError> {
+        for fault in self.plan(context).faults {
+            if let Some(why) = fault.unfit(context)? {
                 return Ok(Some(format!("{} cannot be made here: {why}", self.name)));
             }
         }
@@ -124,27 +124,27 @@ impl Plan {
 }
 
 /// The head that has the pool is fenced, nobody else, and clients wait no longer than this after it is off.
-fn active_is_fenced(stage: &Stage<'_>, then_ms: u64) -> Promises {
+fn active_is_fenced(context: &DrillContext<'_>, then_ms: u64) -> Promises {
     Promises {
-        must_be_fenced: vec![stage.active.clone()],
-        ..may_be_fenced(stage, then_ms)
+        must_be_fenced: vec![context.active.clone()],
+        ..may_be_fenced(context, then_ms)
     }
 }
 
 /// The same where it need not be fenced, because the program may be started again before.
-fn may_be_fenced(stage: &Stage<'_>, then_ms: u64) -> Promises {
+fn may_be_fenced(context: &DrillContext<'_>, then_ms: u64) -> Promises {
     Promises {
-        outage_ms: Some(off(stage) + then_ms),
-        may_be_fenced: vec![stage.active.clone()],
+        outage_ms: Some(off(context) + then_ms),
+        may_be_fenced: vec![context.active.clone()],
         ..Promises::default()
     }
 }
 
 /// After how much silence the head that has the pool is off by the file's times, in milliseconds, as `hawser plan` says
 /// it: how soon it is lost, and what holds the shot back, is the file's to choose.
-fn off(stage: &Stage<'_>) -> u64 {
-    let file = stage.file;
-    let active = file.node(stage.active.as_str());
+fn off(context: &DrillContext<'_>) -> u64 {
+    let file = context.file;
+    let active = file.node(context.active.as_str());
     let off = active.and_then(|node| fenced(file, node));
     let lost = || EngineTiming::of(file).declared_lost(file.nodes.len());
     off.unwrap_or_else(lost).as_millis()
@@ -158,8 +158,8 @@ fn nobody_is_fenced(outage_ms: u64) -> Promises {
     }
 }
 
-fn links(stage: &Stage<'_>, role: Role) -> Vec<LinkName> {
-    let links = stage.file.links_with(role);
+fn links(context: &DrillContext<'_>, role: Role) -> Vec<LinkName> {
+    let links = context.file.links_with(role);
     links.map(|link| link.name.get().clone()).collect()
 }
 

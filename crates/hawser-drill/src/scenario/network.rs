@@ -8,8 +8,8 @@ use hawser_model::drill::{Promises, ServicePromise};
 use hawser_model::units::BitsPerSec;
 
 use super::{Plan, Reaction, Scenario, links, nobody_is_fenced};
+use crate::context::DrillContext;
 use crate::fault::AroundHeads;
-use crate::stage::Stage;
 
 /// Longer than any timeout of the heartbeat.
 const SEEN: Reaction = Reaction::Within(Duration::from_secs(8));
@@ -20,10 +20,13 @@ pub(super) const ALL: &[Scenario] = &[
         about: "the head that has the pool loses one heartbeat link",
         reaction: SEEN,
         real: true,
-        plan: |stage| {
-            let ring: Vec<_> = links(stage, Role::Heartbeat).into_iter().take(1).collect();
+        plan: |context| {
+            let ring: Vec<_> = links(context, Role::Heartbeat)
+                .into_iter()
+                .take(1)
+                .collect();
             Plan::of(
-                AroundHeads::cables("ring-down", &stage.active, &ring),
+                AroundHeads::cables("ring-down", &context.active, &ring),
                 told(2000),
             )
         },
@@ -33,8 +36,11 @@ pub(super) const ALL: &[Scenario] = &[
         about: "the switch of one heartbeat link is down",
         reaction: SEEN,
         real: true,
-        plan: |stage| {
-            let ring: Vec<_> = links(stage, Role::Heartbeat).into_iter().take(1).collect();
+        plan: |context| {
+            let ring: Vec<_> = links(context, Role::Heartbeat)
+                .into_iter()
+                .take(1)
+                .collect();
             Plan::of(AroundHeads::switches("switch-down", &ring), told(2000))
         },
     },
@@ -43,8 +49,8 @@ pub(super) const ALL: &[Scenario] = &[
         about: "one heartbeat link loses everything that the head which has the pool sends",
         reaction: SEEN,
         real: true,
-        plan: |stage| {
-            let fault = ring(stage, "one-way-ring", false, Trouble::Lost(100));
+        plan: |context| {
+            let fault = ring(context, "one-way-ring", false, Trouble::Lost(100));
             Plan::of(fault, nobody_is_fenced(2000))
         },
     },
@@ -53,8 +59,8 @@ pub(super) const ALL: &[Scenario] = &[
         about: "one heartbeat link loses a fifth of all packets",
         reaction: SEEN,
         real: true,
-        plan: |stage| {
-            let fault = ring(stage, "lossy-ring", true, Trouble::Lost(20));
+        plan: |context| {
+            let fault = ring(context, "lossy-ring", true, Trouble::Lost(20));
             Plan::of(fault, nobody_is_fenced(2000))
         },
     },
@@ -63,9 +69,12 @@ pub(super) const ALL: &[Scenario] = &[
         about: "one heartbeat link carries no more than 200 kbit/s",
         reaction: SEEN,
         real: false,
-        plan: |stage| {
+        plan: |context| {
             let slow = Trouble::Slow(BitsPerSec(200_000));
-            Plan::of(ring(stage, "slow-ring", true, slow), nobody_is_fenced(2000))
+            Plan::of(
+                ring(context, "slow-ring", true, slow),
+                nobody_is_fenced(2000),
+            )
         },
     },
     Scenario {
@@ -73,8 +82,8 @@ pub(super) const ALL: &[Scenario] = &[
         about: "the switch of one SAN is down",
         reaction: SEEN,
         real: true,
-        plan: |stage| {
-            let san: Vec<_> = links(stage, Role::San).into_iter().take(1).collect();
+        plan: |context| {
+            let san: Vec<_> = links(context, Role::San).into_iter().take(1).collect();
             Plan::of(
                 AroundHeads::switches("san-down", &san),
                 nobody_is_fenced(3000),
@@ -86,14 +95,14 @@ pub(super) const ALL: &[Scenario] = &[
         about: "the switches of all SANs are down: nobody can write, and nothing is to be taken over",
         reaction: SEEN,
         real: true,
-        plan: |stage| {
+        plan: |context| {
             let promises = Promises {
                 service: ServicePromise::Returns,
                 no_takeover: true,
                 ..Promises::default()
             };
             Plan::of(
-                AroundHeads::switches("sans-down", &links(stage, Role::San)),
+                AroundHeads::switches("sans-down", &links(context, Role::San)),
                 promises,
             )
         },
@@ -104,14 +113,14 @@ pub(super) const ALL: &[Scenario] = &[
         reaction: SEEN,
         // A real head's packet filter leaves the carrier, which is what is looked at.
         real: false,
-        plan: |stage| {
-            let san: Vec<_> = links(stage, Role::San).into_iter().take(1).collect();
+        plan: |context| {
+            let san: Vec<_> = links(context, Role::San).into_iter().take(1).collect();
             let promises = Promises {
                 no_takeover: true,
                 ..nobody_is_fenced(3000)
             };
             Plan::of(
-                AroundHeads::cables("san-unplugged", &stage.active, &san),
+                AroundHeads::cables("san-unplugged", &context.active, &san),
                 promises,
             )
         },
@@ -121,9 +130,13 @@ pub(super) const ALL: &[Scenario] = &[
         about: "the head that has the pool loses its own ports to all SANs, and no other head does",
         reaction: Reaction::Moves,
         real: false,
-        plan: |stage| {
+        plan: |context| {
             Plan::of(
-                AroundHeads::cables("sans-unplugged", &stage.active, &links(stage, Role::San)),
+                AroundHeads::cables(
+                    "sans-unplugged",
+                    &context.active,
+                    &links(context, Role::San),
+                ),
                 nobody_is_fenced(10_000),
             )
         },
@@ -138,10 +151,15 @@ fn told(outage_ms: u64) -> Promises {
 }
 
 /// The first heartbeat link, at the head that has the pool: what that sends, or both ways.
-fn ring(stage: &Stage<'_>, name: &'static str, both: bool, trouble: Trouble) -> AroundHeads {
-    let link = links(stage, Role::Heartbeat).into_iter().next();
+fn ring(
+    context: &DrillContext<'_>,
+    name: &'static str,
+    both: bool,
+    trouble: Trouble,
+) -> AroundHeads {
+    let link = links(context, Role::Heartbeat).into_iter().next();
     let impaired = SiteFault::Impaired {
-        host: stage.active.clone(),
+        host: context.active.clone(),
         link: link.unwrap_or_else(|| "".into()),
         to_host: both,
         from_host: true,

@@ -9,8 +9,8 @@ use hawser_model::drill::{Promises, ServicePromise};
 use hawser_model::names::HostName;
 
 use super::{Plan, Reaction, Scenario, active_is_fenced, nobody_is_fenced};
+use crate::context::DrillContext;
 use crate::fault::{AroundHeads, Fault, PowerCut, Reset, Switchover, Upgrade, WrongPassword};
-use crate::stage::Stage;
 
 pub(super) const ALL: &[Scenario] = &[
     Scenario {
@@ -18,12 +18,12 @@ pub(super) const ALL: &[Scenario] = &[
         about: "the head that has the pool loses its power",
         reaction: Reaction::Moves,
         real: true,
-        plan: |stage| {
+        plan: |context| {
             Plan::of(
                 PowerCut {
-                    head: stage.active.clone(),
+                    head: context.active.clone(),
                 },
-                active_is_fenced(stage, 2000),
+                active_is_fenced(context, 2000),
             )
         },
     },
@@ -32,14 +32,14 @@ pub(super) const ALL: &[Scenario] = &[
         about: "the head that has the pool is put in standby, as for maintenance",
         reaction: Reaction::Moves,
         real: true,
-        plan: |stage| {
+        plan: |context| {
             let promises = Promises {
                 outage_ms: Some(3000),
                 ..Promises::default()
             };
             Plan::of(
                 Switchover {
-                    head: stage.active.clone(),
+                    head: context.active.clone(),
                 },
                 promises,
             )
@@ -50,8 +50,8 @@ pub(super) const ALL: &[Scenario] = &[
         about: "the head that has the pool is rebooted in good order, and comes back",
         reaction: Reaction::Moves,
         real: true,
-        plan: |stage| {
-            let host = stage.active.clone();
+        plan: |context| {
+            let host = context.active.clone();
             Plan::of(
                 AroundHeads::one("reboot", SiteFault::Reboot { host }),
                 nobody_is_fenced(3000),
@@ -63,10 +63,11 @@ pub(super) const ALL: &[Scenario] = &[
         about: "packages are upgraded on one head after the other, each in standby meanwhile (--package)",
         reaction: Reaction::Within(Duration::from_secs(1)),
         real: true,
-        plan: |stage| {
+        plan: |context| {
             // Who has the pool comes last: it moves once, to a head that is upgraded.
-            let heads = stage.others().chain([&stage.active]);
-            let upgrade = |head| -> Box<dyn Fault> { Box::new(Upgrade::of(head, &stage.packages)) };
+            let heads = context.others().chain([&context.active]);
+            let upgrade =
+                |head| -> Box<dyn Fault> { Box::new(Upgrade::of(head, &context.packages)) };
             Plan {
                 faults: heads.map(upgrade).collect(),
                 promises: nobody_is_fenced(3000),
@@ -78,19 +79,19 @@ pub(super) const ALL: &[Scenario] = &[
         about: "every process of the head that has the pool is frozen (SIGSTOP), and resumes later",
         reaction: Reaction::Moves,
         real: false,
-        plan: |stage| Plan::of(hung(&stage.active), active_is_fenced(stage, 2000)),
+        plan: |context| Plan::of(hung(&context.active), active_is_fenced(context, 2000)),
     },
     Scenario {
         name: "reset",
         about: "the head that has the pool is reset, and boots while it is taken over from",
         reaction: Reaction::Moves,
         real: true,
-        plan: |stage| {
+        plan: |context| {
             Plan::of(
                 Reset {
-                    head: stage.active.clone(),
+                    head: context.active.clone(),
                 },
-                active_is_fenced(stage, 6000),
+                active_is_fenced(context, 6000),
             )
         },
     },
@@ -99,18 +100,18 @@ pub(super) const ALL: &[Scenario] = &[
         about: "no BMC can be reached, and then the head that has the pool loses its power",
         reaction: Reaction::Within(Duration::from_secs(20)),
         real: false,
-        plan: |stage| Plan {
+        plan: |context| Plan {
             faults: vec![
                 Box::new(AroundHeads::switches(
                     "bmc-network-down",
                     &[BMC_LINK.into()],
                 )),
                 Box::new(PowerCut {
-                    head: stage.active.clone(),
+                    head: context.active.clone(),
                 }),
             ],
             // What else has an address may be behind the same switch.
-            promises: without_bmc(stage, |device| is_by_reservation(&device.agent)),
+            promises: without_bmc(context, |device| is_by_reservation(&device.agent)),
         },
     },
     Scenario {
@@ -118,16 +119,16 @@ pub(super) const ALL: &[Scenario] = &[
         about: "a BMC's password is not what the others believe, and then its head loses its power",
         reaction: Reaction::Within(Duration::from_secs(20)),
         real: false,
-        plan: |stage| Plan {
+        plan: |context| Plan {
             faults: vec![
                 Box::new(WrongPassword {
-                    head: stage.active.clone(),
+                    head: context.active.clone(),
                 }),
                 Box::new(PowerCut {
-                    head: stage.active.clone(),
+                    head: context.active.clone(),
                 }),
             ],
-            promises: without_bmc(stage, |_| true),
+            promises: without_bmc(context, |_| true),
         },
     },
     Scenario {
@@ -135,7 +136,7 @@ pub(super) const ALL: &[Scenario] = &[
         about: "BMCs answer slowly, and then the head that has the pool loses its power",
         reaction: Reaction::Moves,
         real: false,
-        plan: |stage| {
+        plan: |context| {
             let slow = |head: &HostName| -> Box<dyn Fault> {
                 let late = SiteFault::Impaired {
                     host: head.clone(),
@@ -146,13 +147,13 @@ pub(super) const ALL: &[Scenario] = &[
                 };
                 Box::new(AroundHeads::one("slow-bmc", late))
             };
-            let mut faults: Vec<_> = stage.others().map(slow).collect();
+            let mut faults: Vec<_> = context.others().map(slow).collect();
             faults.push(Box::new(PowerCut {
-                head: stage.active.clone(),
+                head: context.active.clone(),
             }));
             Plan {
                 faults,
-                promises: active_is_fenced(stage, 26_000),
+                promises: active_is_fenced(context, 26_000),
             }
         },
     },
@@ -161,16 +162,16 @@ pub(super) const ALL: &[Scenario] = &[
         about: "the head that has the pool loses all heartbeat links at once",
         reaction: Reaction::Within(Duration::from_secs(12)),
         real: true,
-        plan: |stage| {
-            let rings = super::links(stage, hawser_model::cluster_file::Role::Heartbeat);
+        plan: |context| {
+            let rings = super::links(context, hawser_model::cluster_file::Role::Heartbeat);
             let promises = Promises {
                 outage_ms: Some(8000),
-                may_be_fenced: stage.heads.clone(),
+                may_be_fenced: context.heads.clone(),
                 fenced_at_most: Some(1),
                 ..Promises::default()
             };
             Plan::of(
-                AroundHeads::cables("all-rings-down", &stage.active, &rings),
+                AroundHeads::cables("all-rings-down", &context.active, &rings),
                 promises,
             )
         },
@@ -186,16 +187,16 @@ pub(super) fn hung(head: &HostName) -> AroundHeads {
 
 /// Who cannot be known to be off must not be taken over from, unless a level of devices that are `left` shuts it out. It may be
 /// fenced once that is healed.
-fn without_bmc(stage: &Stage<'_>, left: impl Fn(&FenceDevice) -> bool) -> Promises {
-    if has_level_of(stage.file, &stage.active, left) {
+fn without_bmc(context: &DrillContext<'_>, left: impl Fn(&FenceDevice) -> bool) -> Promises {
+    if has_level_of(context.file, &context.active, left) {
         return Promises {
-            must_be_fenced: vec![stage.active.clone()],
+            must_be_fenced: vec![context.active.clone()],
             ..Promises::default()
         };
     }
     Promises {
         service: ServicePromise::Returns,
-        may_be_fenced: vec![stage.active.clone()],
+        may_be_fenced: vec![context.active.clone()],
         no_takeover: true,
         operator_is_told: true,
         ..Promises::default()

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{Plan, Reaction, Scenario, active_is_fenced, may_be_fenced, nobody_is_fenced};
+use crate::context::DrillContext;
 use crate::fault::{ClockStep, HostFault, How, OnHead, Program};
-use crate::stage::Stage;
 
 /// Pacemaker sees a dead program within so long, or it does not matter to it.
 const SEEN: Reaction = Reaction::Within(Duration::from_secs(10));
@@ -18,10 +18,10 @@ pub(super) const ALL: &[Scenario] = &[
         about: "Corosync is stopped (SIGSTOP) on the head that has the pool",
         reaction: Reaction::Moves,
         real: true,
-        plan: |stage| {
+        plan: |context| {
             Plan::of(
-                active(stage, Program::Corosync, How::Stopped),
-                active_is_fenced(stage, 2000),
+                active(context, Program::Corosync, How::Stopped),
+                active_is_fenced(context, 2000),
             )
         },
     },
@@ -30,10 +30,10 @@ pub(super) const ALL: &[Scenario] = &[
         about: "Corosync dies on the head that has the pool",
         reaction: Reaction::Moves,
         real: true,
-        plan: |stage| {
+        plan: |context| {
             Plan::of(
-                active(stage, Program::Corosync, How::Killed),
-                may_be_fenced(stage, 4000),
+                active(context, Program::Corosync, How::Killed),
+                may_be_fenced(context, 4000),
             )
         },
     },
@@ -42,9 +42,9 @@ pub(super) const ALL: &[Scenario] = &[
         about: "Pacemaker's first process is stopped (SIGSTOP) on the head that has the pool",
         reaction: SEEN,
         real: true,
-        plan: |stage| {
+        plan: |context| {
             Plan::of(
-                active(stage, Program::Pacemakerd, How::Stopped),
+                active(context, Program::Pacemakerd, How::Stopped),
                 nobody_is_fenced(2000),
             )
         },
@@ -54,9 +54,9 @@ pub(super) const ALL: &[Scenario] = &[
         about: "Pacemaker's first process dies on the head that has the pool",
         reaction: SEEN,
         real: true,
-        plan: |stage| {
+        plan: |context| {
             Plan::of(
-                active(stage, Program::Pacemakerd, How::Killed),
+                active(context, Program::Pacemakerd, How::Killed),
                 nobody_is_fenced(2000),
             )
         },
@@ -66,10 +66,10 @@ pub(super) const ALL: &[Scenario] = &[
         about: "Pacemaker's controller dies on the head that has the pool",
         reaction: Reaction::Within(Duration::from_secs(15)),
         real: true,
-        plan: |stage| {
+        plan: |context| {
             Plan::of(
-                active(stage, Program::Controld, How::Killed),
-                may_be_fenced(stage, 6000),
+                active(context, Program::Controld, How::Killed),
+                may_be_fenced(context, 6000),
             )
         },
     },
@@ -78,10 +78,10 @@ pub(super) const ALL: &[Scenario] = &[
         about: "the iSCSI target dies on the head that has the pool",
         reaction: Reaction::Within(Duration::from_secs(15)),
         real: true,
-        plan: |stage| {
+        plan: |context| {
             Plan::of(
-                active(stage, Program::Tgtd, How::Killed),
-                may_be_fenced(stage, 11_000),
+                active(context, Program::Tgtd, How::Killed),
+                may_be_fenced(context, 11_000),
             )
         },
     },
@@ -90,9 +90,9 @@ pub(super) const ALL: &[Scenario] = &[
         about: "the iSCSI target is stopped (SIGSTOP) on the head that has the pool",
         reaction: Reaction::Within(Duration::from_secs(20)),
         real: true,
-        plan: |stage| {
+        plan: |context| {
             Plan::of(
-                active(stage, Program::Tgtd, How::Stopped),
+                active(context, Program::Tgtd, How::Stopped),
                 nobody_is_fenced(10_000),
             )
         },
@@ -102,9 +102,11 @@ pub(super) const ALL: &[Scenario] = &[
         about: "the threads of the NFS server end on the head that has the pool",
         reaction: Reaction::Moves,
         real: true,
-        plan: |stage| {
-            let fault = HostFault::NoNfsThreads { root: stage.root() };
-            let threads = broken(stage, "kill", "nfsd", fault);
+        plan: |context| {
+            let fault = HostFault::NoNfsThreads {
+                root: context.root(),
+            };
+            let threads = broken(context, "kill", "nfsd", fault);
             Plan::of(threads, nobody_is_fenced(15_000))
         },
     },
@@ -113,22 +115,22 @@ pub(super) const ALL: &[Scenario] = &[
         about: "the clock of the head that has the pool jumps an hour ahead, and later back",
         reaction: SEEN,
         real: true,
-        plan: |stage| Plan::of(clock(stage, HOUR), nobody_is_fenced(2000)),
+        plan: |context| Plan::of(clock(context, HOUR), nobody_is_fenced(2000)),
     },
     Scenario {
         name: "clock-back",
         about: "the clock of the head that has the pool jumps an hour back, and later ahead",
         reaction: SEEN,
         real: true,
-        plan: |stage| Plan::of(clock(stage, -HOUR), nobody_is_fenced(2000)),
+        plan: |context| Plan::of(clock(context, -HOUR), nobody_is_fenced(2000)),
     },
     Scenario {
         name: "memory-pressure",
         about: "nearly all memory is used up on the head that has the pool",
         reaction: Reaction::Within(Duration::from_secs(30)),
         real: true,
-        plan: |stage| {
-            let memory = broken(stage, "use up", "memory", HostFault::NoMemory);
+        plan: |context| {
+            let memory = broken(context, "use up", "memory", HostFault::NoMemory);
             Plan::of(memory, nobody_is_fenced(30_000))
         },
     },
@@ -137,29 +139,34 @@ pub(super) const ALL: &[Scenario] = &[
         about: "the folder of Pacemaker's files is full on the head that has the pool",
         reaction: SEEN,
         real: false,
-        plan: |stage| {
+        plan: |context| {
             let fault = HostFault::NoRoomForPacemaker;
-            let full = broken(stage, "full-var", "/var/lib/pacemaker", fault);
+            let full = broken(context, "full-var", "/var/lib/pacemaker", fault);
             Plan::of(full, nobody_is_fenced(2000))
         },
     },
 ];
 
-fn clock(stage: &Stage<'_>, ahead_s: i32) -> ClockStep {
-    let head = stage.active.clone();
+fn clock(context: &DrillContext<'_>, ahead_s: i32) -> ClockStep {
+    let head = context.active.clone();
     ClockStep { head, ahead_s }
 }
 
 /// Something of the head that has the pool.
-fn broken(stage: &Stage<'_>, name: &'static str, object: &str, fault: HostFault) -> OnHead {
+fn broken(
+    context: &DrillContext<'_>,
+    name: &'static str,
+    object: &str,
+    fault: HostFault,
+) -> OnHead {
     OnHead {
         name,
-        head: stage.active.clone(),
+        head: context.active.clone(),
         object: object.to_owned(),
         fault,
     }
 }
 
-fn active(stage: &Stage<'_>, program: Program, how: How) -> OnHead {
-    OnHead::program(&stage.active, program, how)
+fn active(context: &DrillContext<'_>, program: Program, how: How) -> OnHead {
+    OnHead::program(&context.active, program, how)
 }

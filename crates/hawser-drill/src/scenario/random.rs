@@ -6,8 +6,8 @@ use hawser_model::cluster_file::Role;
 
 use super::power::hung;
 use super::{Plan, Reaction, Scenario, active_is_fenced, all, links, may_be_fenced};
+use crate::context::DrillContext;
 use crate::fault::{AroundHeads, Fault, PowerCut, Switchover};
-use crate::stage::Stage;
 
 pub(super) const ALL: &[Scenario] = &[Scenario {
     name: "two-faults",
@@ -28,11 +28,11 @@ pub fn drawn(seed: u64, place: u64) -> (&'static Scenario, u64) {
     (scenario, own)
 }
 
-fn two_faults(stage: &Stage<'_>) -> Plan {
-    let mut state = stage.seed;
+fn two_faults(context: &DrillContext<'_>) -> Plan {
+    let mut state = context.seed;
     let mut choice = |of: u64| mixed(&mut state) % of;
-    let head = stage.active.clone();
-    let first = |role| links(stage, role).into_iter().take(1).collect::<Vec<_>>();
+    let head = context.active.clone();
+    let first = |role| links(context, role).into_iter().take(1).collect::<Vec<_>>();
     let link: Box<dyn Fault> = match choice(2) {
         0 => Box::new(AroundHeads::cables(
             "ring-down",
@@ -53,8 +53,8 @@ fn two_faults(stage: &Stage<'_>) -> Plan {
     Plan {
         faults,
         promises: match fenced {
-            true => active_is_fenced(stage, 6000),
-            false => may_be_fenced(stage, 6000),
+            true => active_is_fenced(context, 6000),
+            false => may_be_fenced(context, 6000),
         },
     }
 }

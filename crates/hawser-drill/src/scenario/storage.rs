@@ -16,21 +16,21 @@ pub(super) const ALL: &[Scenario] = &[
         about: "the head that has the pool is put in standby and cannot unmount it",
         reaction: Reaction::Moves,
         real: false,
-        plan: |stage| Plan {
+        plan: |context| Plan {
             faults: vec![
                 Box::new(OnHead {
                     name: "pool-will-not-stop",
-                    head: stage.active.clone(),
-                    object: stage.root(),
+                    head: context.active.clone(),
+                    object: context.root(),
                     fault: HostFault::NothingUnmounts,
                 }),
                 Box::new(Switchover {
-                    head: stage.active.clone(),
+                    head: context.active.clone(),
                 }),
             ],
             promises: Promises {
-                may_be_fenced: vec![stage.active.clone()],
-                must_be_fenced: vec![stage.active.clone()],
+                may_be_fenced: vec![context.active.clone()],
+                must_be_fenced: vec![context.active.clone()],
                 ..Promises::default()
             },
         },
@@ -40,19 +40,19 @@ pub(super) const ALL: &[Scenario] = &[
         about: "the iSCSI target of the other heads is dead when the one that has the pool loses its power",
         reaction: Reaction::Within(Duration::from_secs(20)),
         real: false,
-        plan: |stage| {
+        plan: |context| {
             let dead = |head: &hawser_model::names::HostName| -> Box<dyn crate::fault::Fault> {
                 Box::new(OnHead::program(head, Program::Tgtd, How::Killed))
             };
-            let mut faults: Vec<_> = stage.others().map(dead).collect();
+            let mut faults: Vec<_> = context.others().map(dead).collect();
             faults.push(Box::new(PowerCut {
-                head: stage.active.clone(),
+                head: context.active.clone(),
             }));
             Plan {
                 faults,
                 promises: Promises {
                     service: ServicePromise::Returns,
-                    may_be_fenced: stage.heads.clone(),
+                    may_be_fenced: context.heads.clone(),
                     operator_is_told: true,
                     ..Promises::default()
                 },
@@ -64,8 +64,8 @@ pub(super) const ALL: &[Scenario] = &[
         about: "one of several paths to a disk of the pool is gone at the head that has it",
         reaction: SEEN,
         real: true,
-        plan: |stage| {
-            let fault = OnHead::disks("path-gone", stage, Extent::OnePath);
+        plan: |context| {
+            let fault = OnHead::disks("path-gone", context, Extent::OnePath);
             Plan::of(fault, stays(5000))
         },
     },
@@ -74,8 +74,8 @@ pub(super) const ALL: &[Scenario] = &[
         about: "a disk of which the pool has a copy is gone, with all its paths, at the head that has the pool",
         reaction: SEEN,
         real: true,
-        plan: |stage| {
-            let fault = OnHead::disks("disk-gone", stage, Extent::OneDisk);
+        plan: |context| {
+            let fault = OnHead::disks("disk-gone", context, Extent::OneDisk);
             Plan::of(fault, told(10_000))
         },
     },
@@ -84,7 +84,7 @@ pub(super) const ALL: &[Scenario] = &[
         about: "a shelf loses its power, and every pool has a copy of what was on it",
         reaction: Reaction::Within(Duration::from_secs(60)),
         real: false,
-        plan: |stage| Plan::of(ShelfGone::of(stage), told(60_000)),
+        plan: |context| Plan::of(ShelfGone::of(context), told(60_000)),
     },
     Scenario {
         name: "disk-slow",
@@ -92,13 +92,13 @@ pub(super) const ALL: &[Scenario] = &[
         reaction: SEEN,
         real: false,
         // A mirror writes to both of its disks: clients write, slowly, until it is healed.
-        plan: |stage| {
+        plan: |context| {
             let promises = Promises {
                 service: ServicePromise::Returns,
                 ..stays(10_000)
             };
             let slow = DiskTrouble::Slow(1000);
-            Plan::of(ShelfDisk::of("disk-slow", stage, slow), promises)
+            Plan::of(ShelfDisk::of("disk-slow", context, slow), promises)
         },
     },
     Scenario {
@@ -106,9 +106,9 @@ pub(super) const ALL: &[Scenario] = &[
         about: "every access to a disk of the pool fails at its shelf, for all heads",
         reaction: SEEN,
         real: false,
-        plan: |stage| {
+        plan: |context| {
             let errors = DiskTrouble::Errors;
-            Plan::of(ShelfDisk::of("disk-errors", stage, errors), told(10_000))
+            Plan::of(ShelfDisk::of("disk-errors", context, errors), told(10_000))
         },
     },
 ];

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use hawser_client::load::Load;
 use hawser_cluster::host::drill::{Extent, HostFault};
+use hawser_drill::client_config::{ClientConfig, Volume};
+use hawser_drill::context::DrillContext;
 use hawser_drill::heads::RealHeads;
-use hawser_drill::seat::{Seat, Volume};
-use hawser_drill::stage::Stage;
 use hawser_host::sim::{Carried, Wire};
 use hawser_host::site::{Site, SiteError, SiteFault};
 use hawser_host::{Clock, Reach, Reconnecting};
@@ -285,15 +285,15 @@ impl Bench {
         }
     }
 
-    /// Sets the stage for a drill whose client is reached in this way, on another machine.
+    /// Sets the context for a drill whose client is reached in this way, on another machine.
     pub fn with<T>(
         &self,
         world: &World,
         client: Box<dyn Reach>,
-        work: impl FnOnce(&mut Stage<'_>) -> T,
+        work: impl FnOnce(&mut DrillContext<'_>) -> T,
     ) -> T {
         let hosts = Reconnecting::new(world);
-        let seat = Seat {
+        let client_config = ClientConfig {
             host: "client1".into(),
             way: client,
             remote: true,
@@ -312,10 +312,18 @@ impl Bench {
             false => world,
         };
         site.prepare().unwrap();
-        let stage = Stage::set(&hosts, site, &self.file, world, &interrupted, None, seat);
-        let mut stage = stage.unwrap();
+        let context = DrillContext::set(
+            &hosts,
+            site,
+            &self.file,
+            world,
+            &interrupted,
+            None,
+            client_config,
+        );
+        let mut context = context.unwrap();
         // Each look costs a simulated drill more than all else, and more of them show no more.
-        stage.looks_every = Duration::from_millis(500);
-        work(&mut stage)
+        context.looks_every = Duration::from_millis(500);
+        work(&mut context)
     }
 }

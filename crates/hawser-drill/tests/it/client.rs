@@ -14,7 +14,7 @@ use hawser_client::target::Target;
 use hawser_client::volume::{Event, Facts, Order, Volume};
 use hawser_drill::DrillError;
 use hawser_drill::client::{Client, Left};
-use hawser_drill::stage::Stage;
+use hawser_drill::context::DrillContext;
 use hawser_host::sim::{Simulated, Wire};
 use hawser_host::{Clock, Host, HostError, Reach};
 use hawser_model::names::HostName;
@@ -119,13 +119,13 @@ fn real() -> Wire {
     Wire::of(Clock::default())
 }
 
-/// Sets the stage for a client that opens its units so.
-fn on_stage(open: OpenUnit, wire: &Wire, work: impl FnOnce(&mut Stage<'_>)) {
+/// Sets the context for a client that opens its units so.
+fn in_context(open: OpenUnit, wire: &Wire, work: impl FnOnce(&mut DrillContext<'_>)) {
     let bench = Bench::new();
     let wire = wire.clone();
     let world = bench.world(&Clock::default());
-    bench.with(&world, Box::new(Way { open, wire }), |stage| {
-        work(stage);
+    bench.with(&world, Box::new(Way { open, wire }), |context| {
+        work(context);
     });
 }
 
@@ -135,11 +135,11 @@ const STEADY: Duration = Duration::from_secs(1);
 const SOON: Duration = Duration::from_secs(60);
 
 /// What a client leaves that wrote for a while and stopped, with the judgement, which is good.
-fn written(stage: &Stage<'_>) -> (Left, Verdict) {
-    let mut client = Client::start(stage).unwrap();
-    let steady = client.wait_steady(stage, stage.now(), STEADY, SOON);
+fn written(context: &DrillContext<'_>) -> (Left, Verdict) {
+    let mut client = Client::start(context).unwrap();
+    let steady = client.wait_steady(context, context.now(), STEADY, SOON);
     assert!(steady.unwrap());
-    let left = client.stop(stage).unwrap();
+    let left = client.stop(context).unwrap();
     let verdict = check(&left.history, Rules::default());
     assert!(verdict.is_clean(), "{verdict:?}");
     (left, verdict)
@@ -147,8 +147,8 @@ fn written(stage: &Stage<'_>) -> (Left, Verdict) {
 
 #[test]
 fn a_client_that_wrote_leaves_a_history_and_how_its_clock_stood() {
-    on_stage(memory, &real(), |stage| {
-        let (left, verdict) = written(stage);
+    in_context(memory, &real(), |context| {
+        let (left, verdict) = written(context);
         assert!(verdict.acknowledged > 0 && verdict.read_back > 0);
         assert!(left.complaints.is_empty(), "{:?}", left.complaints);
         // It is this machine's clock that was compared, by whatever a busy machine lets pass between two looks at it.
@@ -159,13 +159,13 @@ fn a_client_that_wrote_leaves_a_history_and_how_its_clock_stood() {
 
 #[test]
 fn a_client_writes_as_heavily_as_it_is_told_to() {
-    on_stage(memory, &real(), |stage| {
-        stage.seat.load = Load {
+    in_context(memory, &real(), |context| {
+        context.client_config.load = Load {
             writers: 3,
             size: 4,
             ..Load::USUAL
         };
-        let (left, verdict) = written(stage);
+        let (left, verdict) = written(context);
         assert_eq!(verdict.acknowledged % 4, 0);
         let writers: BTreeSet<u8> = left.history.iter().map(|it| it.writer).collect();
         assert_eq!(writers, BTreeSet::from([0, 1, 2]));
@@ -174,9 +174,9 @@ fn a_client_writes_as_heavily_as_it_is_told_to() {
 
 #[test]
 fn a_client_whose_unit_is_too_small_says_by_how_much() {
-    on_stage(memory, &real(), |stage| {
-        stage.seat.load.blocks = 4096;
-        let why = Client::start(stage).err().unwrap().to_string();
+    in_context(memory, &real(), |context| {
+        context.client_config.load.blocks = 4096;
+        let why = Client::start(context).err().unwrap().to_string();
         let lacks = "4096 blocks of 4 KiB, and 8192 are needed (32 MiB)";
         assert!(why.contains(lacks), "{why}");
     });
@@ -184,10 +184,10 @@ fn a_client_whose_unit_is_too_small_says_by_how_much() {
 
 #[test]
 fn a_client_that_is_refused_all_the_time_is_told_what_to_do() {
-    on_stage(refusing, &real(), |stage| {
-        let why = Client::start(stage).err().unwrap().to_string();
-        let portal = stage.portals()[0];
-        let refused = format!("{} at {portal} refused the client", stage.target());
+    in_context(refusing, &real(), |context| {
+        let why = Client::start(context).err().unwrap().to_string();
+        let portal = context.portals()[0];
+        let refused = format!("{} at {portal} refused the client", context.target());
         assert!(why.starts_with(&refused), "{why}");
         assert!(
             why.contains("Target not found(515); if exports.toml"),
@@ -199,10 +199,10 @@ fn a_client_that_is_refused_all_the_time_is_told_what_to_do() {
 #[test]
 fn a_client_that_is_lost_is_named() {
     let wire = real();
-    on_stage(memory, &wire, |stage| {
-        let mut client = Client::start(stage).unwrap();
-        wire.lose(stage.client.clone());
-        let lost = client.wait_steady(stage, stage.now(), STEADY, SOON);
+    in_context(memory, &wire, |context| {
+        let mut client = Client::start(context).unwrap();
+        wire.lose(context.client.clone());
+        let lost = client.wait_steady(context, context.now(), STEADY, SOON);
         let Err(DrillError::CouldNot(why)) = lost else {
             panic!("{lost:?}");
         };

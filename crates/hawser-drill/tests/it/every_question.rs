@@ -70,8 +70,8 @@ fn questions(again: &Again) -> Vec<(usize, HostName, &'static str)> {
 /// The next drill, or `--heal`.
 fn heal(again: &Again, world: &World) -> Result<(), String> {
     let world = world.again();
-    again.on_stage(&world, |stage| {
-        if let Some(taken) = take_back(stage).map_err(|e| e.to_string())? {
+    again.in_context(&world, |context| {
+        if let Some(taken) = take_back(context).map_err(|e| e.to_string())? {
             taken.end();
         }
         Ok(())

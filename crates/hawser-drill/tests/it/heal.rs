@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::PathBuf;
 
+use hawser_drill::context::DrillContext;
 use hawser_drill::in_progress::take_back;
 use hawser_drill::scenario::{Scenario, all};
-use hawser_drill::stage::Stage;
 
 use hawser_host::Clock;
 
@@ -21,18 +21,18 @@ fn breaking() -> impl Iterator<Item = &'static Scenario> {
 }
 
 /// No client is asked in these tests.
-fn on_stage<T>(bench: &Bench, world: &World, work: impl FnOnce(&mut Stage<'_>) -> T) -> T {
+fn in_context<T>(bench: &Bench, world: &World, work: impl FnOnce(&mut DrillContext<'_>) -> T) -> T {
     bench.with(world, Box::new(world.clone()), work)
 }
 
 /// A drill on vmpool01, which head1 has, is killed when all its faults are made.
 fn killed(bench: &Bench, scenario: &Scenario, seed: u64) -> World {
     let world = bench.world(&Clock::simulated());
-    on_stage(bench, &world, |stage| {
-        (stage.active, stage.seed) = ("head1".into(), seed);
-        for fault in scenario.plan(stage).faults {
+    in_context(bench, &world, |context| {
+        (context.active, context.seed) = ("head1".into(), seed);
+        for fault in scenario.plan(context).faults {
             fault
-                .make(stage)
+                .make(context)
                 .unwrap_or_else(|e| panic!("{}: {e}", scenario.name));
         }
     });
@@ -44,8 +44,8 @@ fn killed(bench: &Bench, scenario: &Scenario, seed: u64) -> World {
 
 /// Takes back what is left; the cluster is then whole.
 fn heal(bench: &Bench, world: &World) -> Result<(), String> {
-    on_stage(bench, world, |stage| {
-        let taken = take_back(stage).map_err(|e| e.to_string())?;
+    in_context(bench, world, |context| {
+        let taken = take_back(context).map_err(|e| e.to_string())?;
         taken.expect("a drill was killed").end();
         Ok(())
     })

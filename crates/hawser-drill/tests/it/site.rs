@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use hawser_drill::stage::Cluster;
+use hawser_drill::context::Cluster;
 use hawser_host::sim::Fate;
 use hawser_host::site::{Seen, Site, SiteError, SiteFault, Watcher};
 use hawser_model::drill::PowerEvent;

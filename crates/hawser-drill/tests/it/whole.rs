@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use hawser_account::outage::explain_drill;
 use hawser_drill::DrillError;
+use hawser_drill::context::{Cluster, DrillContext};
 use hawser_drill::run::{Orders, run};
 use hawser_drill::scenario::Scenario;
-use hawser_drill::stage::{Cluster, Stage};
 use hawser_model::drill::{DrillCase, Moment};
 use hawser_model::names::HostName;
 use hawser_model::output::drill::DrillReport;
@@ -74,7 +74,7 @@ impl Again {
         explain_drill(&self.story.0)
     }
 
-    pub fn on_stage<T>(&self, world: &World, work: impl FnOnce(&mut Stage<'_>) -> T) -> T {
+    pub fn in_context<T>(&self, world: &World, work: impl FnOnce(&mut DrillContext<'_>) -> T) -> T {
         let client = Box::new(Seated(world.clone()));
         self.bench.with(world, client, work)
     }
@@ -97,17 +97,17 @@ impl Again {
         let case = &self.story.0;
         // Who asks that is not the drill.
         let before = world.again().status().unwrap();
-        self.on_stage(world, |stage| {
-            stage.aim(&before).unwrap();
-            (stage.seed, stage.no_copy) = (case.seed, no_copy);
-            stage.packages = vec!["corosync".to_owned()];
+        self.in_context(world, |context| {
+            context.aim(&before).unwrap();
+            (context.seed, context.no_copy) = (case.seed, no_copy);
+            context.packages = vec!["corosync".to_owned()];
             let orders = Orders {
                 scenario: Scenario::named(&case.scenario.name).unwrap(),
                 budget: case.scenario.promises.outage_ms.map(Duration::from_millis),
                 version: "0",
                 say: &|_| {},
             };
-            run(stage, &orders, &before)
+            run(context, &orders, &before)
         })
     }
 }
@@ -264,15 +264,15 @@ fn what_a_cluster_cannot_bear_is_refused_before_anything_is_asked_of_its_client(
         "disk-slow",
         "disk-errors",
     ] {
-        let refused = again.on_stage(&world, |stage| {
-            stage.aim(&before).unwrap();
+        let refused = again.in_context(&world, |context| {
+            context.aim(&before).unwrap();
             let orders = Orders {
                 scenario: Scenario::named(name).unwrap(),
                 budget: None,
                 version: "0",
                 say: &|said| panic!("{said}"),
             };
-            run(stage, &orders, &before).unwrap_err()
+            run(context, &orders, &before).unwrap_err()
         });
         let said =
             format!("{name} cannot be made here: /dev/sda: it has one path; nothing was done");

@@ -14,7 +14,7 @@ use hawser_tool::{Launch, TIED};
 
 use super::secrets;
 use super::spec::BmcSpec;
-use crate::change::{power_loss, switch_on};
+use crate::actions::{power_loss, switch_on};
 use crate::error::LabError;
 use crate::lab::need_root;
 use crate::name::LabName;

@@ -6,6 +6,7 @@ use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
+use std::str::FromStr;
 use std::time::Duration;
 
 use hawser_tool::{Deadline, Launch, Tool, processes};
@@ -62,7 +63,7 @@ const STOPS: Duration = Duration::from_secs(300);
 
 /// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum ServiceAction {
     /// Start the iSCSI target, where it has died.
     Target,
     /// Start the cluster now and at each boot.
@@ -87,63 +88,105 @@ pub enum Wish {
     Boot,
 }
 
+impl ServiceAction {
+    const ALL: [Self; 11] = [
+        Self::Target,
+        Self::Start,
+        Self::Stop,
+        Self::Withdraw,
+        Self::Restart,
+        Self::StartDevice,
+        Self::StopDevice,
+        Self::WithdrawDevice,
+        Self::StartWatch,
+        Self::StartArbiter,
+        Self::Boot,
+    ];
+
+    /// What the subcommand calls it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Target => "target",
+            Self::Start => "start",
+            Self::Stop => "stop",
+            Self::Withdraw => "withdraw",
+            Self::Restart => "restart",
+            Self::StartDevice => "start-device",
+            Self::StopDevice => "stop-device",
+            Self::WithdrawDevice => "withdraw-device",
+            Self::StartWatch => "start-watch",
+            Self::StartArbiter => "start-arbiter",
+            Self::Boot => "boot",
+        }
+    }
+}
+
+impl FromStr for ServiceAction {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|it| it.word() == word);
+        known.ok_or_else(|| format!("allowed: {}", Self::ALL.map(Self::word).join(", ")))
+    }
+}
+
 /// Does it, inside the node.
 ///
 /// # Errors
 /// What did not start or stop, and where its log is.
-pub fn run(wish: Wish) -> Result<(), LabError> {
+pub fn run(action: ServiceAction) -> Result<(), LabError> {
     // Whoever began this may hold signals back until a change is whole (`Interrupt`), and a daemon inherits
     // that: Pacemaker would then never hear that it is to end.
     SigSet::empty()
         .thread_set_mask()
         .map_err(|e| LabError::system("sigprocmask", "this process", e))?;
-    match wish {
-        Wish::Target => {
+    match action {
+        ServiceAction::Target => {
             let _alone = alone()?;
             target()
         }
-        Wish::Start => {
+        ServiceAction::Start => {
             write(ENABLED, "")?;
             start()
         }
-        Wish::Stop => {
+        ServiceAction::Stop => {
             let _alone = alone()?;
             stop()
         }
-        Wish::Restart => {
+        ServiceAction::Restart => {
             let alone = alone()?;
             stop()?;
             start_alone(alone)
         }
-        Wish::Withdraw => {
+        ServiceAction::Withdraw => {
             remove(ENABLED)?;
             let _alone = alone()?;
             stop()
         }
-        Wish::StartDevice => {
+        ServiceAction::StartDevice => {
             write(DEVICE_ENABLED, "")?;
             let _alone = alone()?;
             folders()?;
             start_device()
         }
-        Wish::StopDevice => {
+        ServiceAction::StopDevice => {
             let _alone = alone()?;
             end(DEVICE, DEVICE_LOG)
         }
-        Wish::WithdrawDevice => {
+        ServiceAction::WithdrawDevice => {
             remove(DEVICE_ENABLED)?;
             let _alone = alone()?;
             end(DEVICE, DEVICE_LOG)
         }
-        Wish::StartWatch => {
+        ServiceAction::StartWatch => {
             write(WATCH_ENABLED, "")?;
             watch()
         }
-        Wish::StartArbiter => {
+        ServiceAction::StartArbiter => {
             make(ARBITER_FOLDER)?;
             daemon(ARBITER, &["-f"], &[], ARBITER_LOG)
         }
-        Wish::Boot => {
+        ServiceAction::Boot => {
             folders()?;
             clock::set_up()?;
             target()?;

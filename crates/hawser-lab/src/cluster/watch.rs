@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 
-use super::services::SUBCOMMAND;
+use super::services::{SUBCOMMAND, ServiceAction};
 use crate::error::LabError;
 use crate::lab::Lab;
 
@@ -13,7 +13,7 @@ impl Lab {
     /// The head has died; or the watch did not start, which has been said on standard error.
     pub fn start_watch(&self, head: &str) -> Result<(), LabError> {
         let hawser = self.agent_binary();
-        let words = ["lab", SUBCOMMAND, "start-watch"].map(OsStr::new);
+        let words = ["lab", SUBCOMMAND, ServiceAction::StartWatch.word()].map(OsStr::new);
         let words = [&[hawser.as_os_str()], &words[..]].concat();
         let mut started = self.command(head, words)?.attached()?;
         let ended = started.wait();

@@ -8,7 +8,7 @@ use super::fault::{Direction, Fault};
 use super::merged::Merged;
 use super::port::{Existing, Names, build};
 use super::program::{Counts, Program};
-use super::{filter, hold};
+use super::{filter, reorder_line};
 use crate::error::LabError;
 use crate::paths::LabDir;
 use crate::process::{Known, ProcessId, hold_lines};
@@ -232,10 +232,10 @@ fn hold_line(
     let hold_ms = fault.hold_ms.unwrap_or(Fault::HOLD_MS);
     let holds = tool::enter(switches)
         .arg(dir.binary())
-        .args(["lab", hold::SUBCOMMAND, &state.token])
+        .args(["lab", reorder_line::SUBCOMMAND, &state.token])
         .arg(dir.path())
         .args([names.line_end(direction), hold_ms.to_string()])
-        .companion(hold::READY);
+        .companion(reorder_line::READY);
     // It does not mind its input, and lives on.
     holds.map_err(|e| LabError::Tool {
         command: format!("hold packets on {line}"),

@@ -4,11 +4,11 @@
 mod apply;
 mod fault;
 mod filter;
-pub mod hold;
 pub(crate) mod machine;
 mod merged;
 mod port;
 mod program;
+pub mod reorder_line;
 mod share;
 
 pub(crate) use apply::{port_report, reapply, switch as apply_switch};
@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use hawser_model::names::HostName;
 use serde::{Deserialize, Serialize};
 
-use crate::change::{Change, find_port, find_switch};
+use crate::actions::{Change, find_port, find_switch};
 use crate::error::LabError;
 use crate::lab::no_such_node;
 use crate::machines::Kind;

@@ -23,7 +23,7 @@ use nix::sched::{CloneFlags, unshare};
 use nix::unistd::setsid;
 
 use crate::cgroup;
-use crate::cluster::services::{self, Wish};
+use crate::cluster::services::{self, ServiceAction};
 use crate::error::LabError;
 use crate::machines;
 use crate::paths::LabDir;
@@ -110,8 +110,8 @@ fn inner(args: &InitArgs) -> Result<(), LabError> {
     say("ready");
     let begins = match what {
         What::Switches | What::Node => None,
-        What::Head => Some(Wish::Boot),
-        What::Arbiter => Some(Wish::StartArbiter),
+        What::Head => Some(ServiceAction::Boot),
+        What::Arbiter => Some(ServiceAction::StartArbiter),
         What::Machine(state, node) => {
             return machines::run(&LabDir(args.dir.clone()), &state, &node);
         }
@@ -121,21 +121,16 @@ fn inner(args: &InitArgs) -> Result<(), LabError> {
         return Ok(());
     }
     detach()?;
-    if let Some(wish) = begins {
-        service(wish)?;
+    if let Some(action) = begins {
+        service(action)?;
     }
-    reap::until_told_to_end(&args.node, begins == Some(Wish::Boot))
+    reap::until_told_to_end(&args.node, begins == Some(ServiceAction::Boot))
 }
 
 /// Starts what a head or an arbiter runs, or stops it, beside the first process, which has to reap meanwhile.
-pub(crate) fn service(wish: Wish) -> Result<(), LabError> {
-    let word = match wish {
-        Wish::Boot => "boot",
-        Wish::StartArbiter => "start-arbiter",
-        _ => "stop",
-    };
+pub(crate) fn service(action: ServiceAction) -> Result<(), LabError> {
     Launch::new(Path::new(BIN_INSIDE).join("hawser"))
-        .args(["lab", services::SUBCOMMAND, word])
+        .args(["lab", services::SUBCOMMAND, action.word()])
         .daemon()?;
     Ok(())
 }

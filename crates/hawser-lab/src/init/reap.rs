@@ -8,7 +8,7 @@ use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
-use crate::cluster::services::{self, Wish};
+use crate::cluster::services::{self, ServiceAction};
 use crate::error::LabError;
 
 /// How long the processes of a node that is powered off have to end by themselves.
@@ -50,7 +50,7 @@ pub(super) fn until_told_to_end(node: &str, head: bool) -> Result<(), LabError> 
 
 /// Stops the cluster on a head before everything else is ended, so that its pools move in good order.
 fn stop_cluster() -> Result<(), LabError> {
-    super::service(Wish::Stop)?;
+    super::service(ServiceAction::Stop)?;
     let deadline = Instant::now() + STOPS_POOLS;
     while services::cluster_runs() && Instant::now() < deadline {
         reap();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use hawser_coordinator::check::{Progress, facts};
 use hawser_coordinator::schedule::Direction;
 use hawser_coordinator::traffic_plan::TrafficOptions;
-use hawser_coordinator::tune::{self, Surroundings, TuneError};
+use hawser_coordinator::tune::{self, TuneEnv, TuneError};
 use hawser_host::{Host, HostError};
 use hawser_lab::impair::{MachineSetting, announce_machine};
 use hawser_lab::{Lab, LabName};
@@ -213,7 +213,7 @@ impl Progress for Around<'_> {
     }
 }
 
-impl Surroundings for Around<'_> {
+impl TuneEnv for Around<'_> {
     /// A lab's nodes are one machine: the lab notes the value first, so that it can put the
     /// machine's own back whatever happens.
     fn announce(&self, host: &HostName, knob: &Knob, value: &str) -> Result<(), String> {

@@ -18,8 +18,8 @@ use serde::Serialize;
 use crate::cause::{
     Cause, CheckCause, Found, Words, as_number, counted, host, interface, on_link, peer,
 };
+use crate::causes::claims::{Lost, by_host, counter_over, lost_on};
 use crate::causes::softirq_core_saturated::flow::{CoreShares, crowded};
-use crate::causes::support::{Lost, by_host, counter_over, lost_on};
 use crate::compare::topic::{About, Topic};
 use crate::losses::Losses;
 use crate::view::View;

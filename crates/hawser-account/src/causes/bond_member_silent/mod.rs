@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, counted, interface, way};
 use crate::causes::bonds::{Bonded, bonds};
-use crate::causes::support::Lost;
+use crate::causes::claims::Lost;
 use crate::losses::Losses;
 use crate::packets::facts::Side;
 use crate::view::{Path, PhaseView, View};

@@ -22,9 +22,9 @@ use hawser_model::units::{Bytes, Packets};
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, host};
+use crate::causes::claims::{Lost, place_on};
 use crate::causes::knet;
 use crate::causes::socket_drain::Pace;
-use crate::causes::support::{Lost, place_on};
 use crate::compare::topic::{About, Topic};
 use crate::losses::{Loss, Losses};
 use crate::packets::facts::{PhaseFacts, Side};

@@ -17,7 +17,7 @@ use hawser_model::units::Packets;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, counted, host, interface};
-use crate::causes::support::Lost;
+use crate::causes::claims::Lost;
 use crate::losses::{Loss, Losses};
 use crate::packets::facts::Side;
 use crate::view::{Path, View};

@@ -20,8 +20,8 @@ use hawser_model::units::Packets;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, host, on_link, peer};
+use crate::causes::claims::{Lost, confidence, place_on};
 use crate::causes::pattern::{Pattern, localize};
-use crate::causes::support::{Lost, confidence, place_on};
 use crate::compare::topic::{About, Topic};
 use crate::fixes::knobs::At;
 use crate::fixes::{Candidate, end, traffic_of};

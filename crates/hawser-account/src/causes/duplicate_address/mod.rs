@@ -24,7 +24,7 @@ use hawser_model::probe::{ADDRESS_PROBES, AddressClaim};
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, host, interface, on_link};
-use crate::causes::support::Lost;
+use crate::causes::claims::Lost;
 use crate::losses::{Loss, Losses};
 use crate::packets::facts::Side;
 use crate::view::{PhaseView, View};

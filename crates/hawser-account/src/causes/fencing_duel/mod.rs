@@ -12,7 +12,7 @@ use hawser_model::names::HostName;
 use serde::Serialize;
 
 use crate::cause::{Cause, Found, OutageCause, Words};
-use crate::outage::marks::Mark;
+use crate::outage::log_lines::Mark;
 use crate::outage::millis::Millis;
 use crate::outage::phase::Phase;
 use crate::outage::timeline::At;

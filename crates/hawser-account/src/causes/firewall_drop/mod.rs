@@ -24,7 +24,7 @@ use serde::Serialize;
 use crate::cause::{
     Cause, CheckCause, Found, Words, as_number, counted, host, in_brackets, on_link, peer,
 };
-use crate::causes::support::{Lost, claim_sides, lost_on, main_reason, sent_in, side_of};
+use crate::causes::claims::{Lost, claim_sides, lost_on, main_reason, sent_in, side_of};
 use crate::losses::{Loss, Losses, packets};
 use crate::packets::events::{self, Direction};
 use crate::packets::facts::Side;

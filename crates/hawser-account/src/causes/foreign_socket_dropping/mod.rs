@@ -20,10 +20,10 @@ use hawser_model::units::{Bytes, Packets};
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, counted, host};
+use crate::causes::claims::{is_many, seconds};
 use crate::causes::corosync_buffer_halved::is_halved;
 use crate::causes::knet;
 use crate::causes::socket_drain::memory_of;
-use crate::causes::support::{is_many, seconds};
 use crate::causes::udp_memory_pressure::{counter, memory_not_buffer};
 use crate::fixes::Candidate;
 use crate::fixes::knobs::{At, KERNEL_DEFAULT};

@@ -15,9 +15,9 @@ use hawser_model::finding::{Confidence, Place, Severity};
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, as_number, host, interface, on_link, peer};
+use crate::causes::claims::Lost;
 use crate::causes::igmp_version_mixed::forced;
 use crate::causes::other_family_dead;
-use crate::causes::support::Lost;
 use crate::losses::Losses;
 use crate::multicast::{Protocol, groups, lost_on_the_way};
 use crate::packets::facts::Side;

@@ -18,7 +18,7 @@ use hawser_model::units::Packets;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, host, on_link};
-use crate::causes::support::Lost;
+use crate::causes::claims::Lost;
 use crate::losses::Losses;
 use crate::multicast::{Group, Protocol, groups, lost_on_the_way};
 use crate::packets::facts::Side;

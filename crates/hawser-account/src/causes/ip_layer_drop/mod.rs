@@ -24,7 +24,7 @@ use serde::Serialize;
 use crate::cause::{
     Cause, CheckCause, Found, Words, as_number, host, in_brackets, interface, on_link, peer,
 };
-use crate::causes::support::{Lost, claim_sides, lost_on, main_reason, only};
+use crate::causes::claims::{Lost, claim_sides, lost_on, main_reason, only};
 use crate::losses::{Loss, Losses};
 use crate::packets::facts::Side;
 use crate::view::View;

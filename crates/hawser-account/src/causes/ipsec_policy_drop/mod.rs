@@ -14,7 +14,7 @@ use hawser_model::units::Packets;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, counted, host, in_brackets, on_link, peer};
-use crate::causes::support::{Lost, by_host, lost_on, main_reason, named, side_of};
+use crate::causes::claims::{Lost, by_host, lost_on, main_reason, named, side_of};
 use crate::losses::{Loss, Losses};
 use crate::packets::{POLICY, POLICY_COUNTERS};
 use crate::view::View;

@@ -18,8 +18,8 @@ use hawser_model::units::Packets;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, counted, host, interface};
+use crate::causes::claims::Lost;
 use crate::causes::pattern::{Pattern, localize};
-use crate::causes::support::Lost;
 use crate::losses::{Loss, Losses, packets};
 use crate::view::{Path, View};
 

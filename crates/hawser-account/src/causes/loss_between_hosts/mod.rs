@@ -25,8 +25,8 @@ use serde::Serialize;
 
 use self::shape::Shape;
 use crate::cause::{Cause, CheckCause, Found, Words, as_number, counted};
+use crate::causes::claims::{Lost, confidence, links};
 use crate::causes::pattern::{Pattern, localize};
-use crate::causes::support::{Lost, confidence, links};
 use crate::compare::topic::{About, Topic};
 use crate::losses::{Loss, Losses, packets};
 use crate::view::{Path, View};

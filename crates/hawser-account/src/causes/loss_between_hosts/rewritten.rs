@@ -6,7 +6,7 @@ use hawser_model::account::Layer;
 use hawser_model::drops::DropSubject;
 use hawser_model::units::{Packets, counted};
 
-use crate::causes::support::Lost;
+use crate::causes::claims::Lost;
 use crate::losses::Loss;
 use crate::packets::facts::{PhaseFacts, Side};
 use crate::packets::reasons;

@@ -7,7 +7,7 @@ use hawser_model::finding::{Confidence, Place, Severity};
 use serde::Serialize;
 
 use crate::cause::{Cause, Found, OutageCause, Words, host};
-use crate::outage::marks::Mark;
+use crate::outage::log_lines::Mark;
 use crate::outage::millis::Millis;
 use crate::outage::phase::Phase;
 use crate::outage::view::DrillView;

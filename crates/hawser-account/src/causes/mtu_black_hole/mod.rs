@@ -24,8 +24,8 @@ use hawser_model::units::{Bytes, Mtu, Packets};
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, counted, host, on_link};
+use crate::causes::claims::only;
 use crate::causes::pattern::{Pattern, Spot, localize};
-use crate::causes::support::only;
 use crate::compare::topic::{About, Topic};
 use crate::losses::{Loss, Losses, packets};
 use crate::packets::facts::Side;

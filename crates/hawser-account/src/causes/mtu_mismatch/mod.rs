@@ -23,7 +23,7 @@ use serde::Serialize;
 use crate::cause::{
     Cause, CheckCause, Found, Words, at_interface, counted, host, interface, on_link, peer, way,
 };
-use crate::causes::support::counter_over;
+use crate::causes::claims::counter_over;
 use crate::causes::tunnel_mtu_too_large;
 use crate::compare::topic::{About, Topic};
 use crate::losses::{Loss, Losses, packets};

@@ -13,7 +13,7 @@ use hawser_model::finding::{Confidence, Place, Severity};
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, host, on_link, peer};
-use crate::causes::support::Lost;
+use crate::causes::claims::Lost;
 use crate::losses::Losses;
 use crate::multicast::{groups, lost_on_the_way};
 use crate::packets::facts::{PhaseFacts, Side};

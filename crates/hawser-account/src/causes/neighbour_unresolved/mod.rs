@@ -13,8 +13,8 @@ use hawser_model::units::Packets;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, host, in_brackets, interface, on_link, peer};
+use crate::causes::claims::{Lost, by_host, lost_on, main_reason};
 use crate::causes::reverse_path_filter::{answers_through, in_force};
-use crate::causes::support::{Lost, by_host, lost_on, main_reason};
 use crate::losses::{Loss, Losses};
 use crate::packets::facts::Side;
 use crate::view::View;

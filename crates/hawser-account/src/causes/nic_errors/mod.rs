@@ -17,7 +17,7 @@ pub(crate) mod counted;
 use crate::cause::{
     Cause, CheckCause, Found, Words, as_number, at_interface, host, in_brackets, interface,
 };
-use crate::causes::support::{Lost, claim_sides, lost_on, main_reason};
+use crate::causes::claims::{Lost, claim_sides, lost_on, main_reason};
 use crate::compare::topic::{About, Topic};
 use crate::losses::Losses;
 use crate::view::View;

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{NicRingOverflow, fix, is_veth};
 use crate::cause::{Cause, CheckCause, Found, Words, as_number, at_interface, counted};
-use crate::causes::support::{Counted, counting};
+use crate::causes::claims::{Counted, counting};
 use crate::compare::topic::About;
 use crate::losses::Losses;
 use crate::packets::{is_ring_counter, ring};

@@ -17,7 +17,7 @@ use serde::Serialize;
 use crate::cause::{
     Cause, CheckCause, Found, Words, as_number, at_interface, in_brackets, interface, peer,
 };
-use crate::causes::support::{Lost, by_host, confidence, main_reason, place_on};
+use crate::causes::claims::{Lost, by_host, confidence, main_reason, place_on};
 use crate::compare::topic::{About, CARD};
 use crate::losses::{Loss, Losses};
 use crate::packets::DAMAGE;

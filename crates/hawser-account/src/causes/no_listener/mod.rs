@@ -10,7 +10,7 @@ use hawser_model::units::Packets;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, host, on_link};
-use crate::causes::support::{Lost, by_host, lost_on};
+use crate::causes::claims::{Lost, by_host, lost_on};
 use crate::losses::Losses;
 use crate::view::View;
 

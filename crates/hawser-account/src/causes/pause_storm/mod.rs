@@ -14,7 +14,7 @@ use hawser_model::units::Packets;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, at_interface, interface, peer};
-use crate::causes::support::{Lost, claim_explained, counter_over, place_on};
+use crate::causes::claims::{Lost, claim_explained, counter_over, place_on};
 use crate::compare::topic::{About, Topic};
 use crate::losses::{Loss, Losses};
 use crate::packets::facts::{PhaseFacts, Side};

@@ -11,8 +11,8 @@ use hawser_model::names::HostName;
 use hawser_model::units::Nanos;
 use serde::Serialize;
 
+use super::claims::{Busy, busy, busy_words};
 use super::cpu_limit::CpuLimit;
-use super::support::{Busy, busy, busy_words};
 use crate::cause::{Before, Cause, Found, LadderCause, Words, host};
 use crate::compare::topic::{About, Topic};
 use crate::throughput::resources::{bottleneck, not_let, processors_of};

@@ -18,8 +18,8 @@ use hawser_model::units::{Bytes, Nanos, Packets};
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, as_number, host, on_link, peer};
+use crate::causes::claims::{Busy, Lost, busy, busy_words, by_host, place_on};
 use crate::causes::socket_drain::Pace;
-use crate::causes::support::{Busy, Lost, busy, busy_words, by_host, place_on};
 use crate::compare::topic::{About, COMPUTING};
 use crate::losses::{Loss, Losses};
 use crate::view::View;

@@ -15,8 +15,8 @@ use hawser_model::units::{Bytes, Packets, PacketsPerSec};
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, as_number, counted, host, on_link, peer};
+use crate::causes::claims::{Lost, by_host, place_on};
 use crate::causes::socket_drain::{Pace, unpaced, waiting};
-use crate::causes::support::{Lost, by_host, place_on};
 use crate::compare::topic::{About, COMPUTING};
 use crate::losses::{Loss, Losses};
 use crate::view::View;

@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::cause::{
     Cause, CheckCause, Found, Words, as_number, counted, host, in_brackets, on_link, peer,
 };
-use crate::causes::support::{Lost, by_host, counter_over, lost_on, main_reason};
+use crate::causes::claims::{Lost, by_host, counter_over, lost_on, main_reason};
 use crate::compare::topic::{About, Topic};
 use crate::losses::Losses;
 use crate::packets::facts::PhaseFacts;

@@ -20,7 +20,7 @@ use hawser_model::units::Packets;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, host, interface, on_link, peer};
-use crate::causes::support::{Lost, by_host, confidence, only, place_on};
+use crate::causes::claims::{Lost, by_host, confidence, only, place_on};
 use crate::compare::topic::{About, Topic};
 use crate::losses::{Loss, Losses, packets};
 use crate::packets::facts::Side;

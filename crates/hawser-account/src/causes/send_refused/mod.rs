@@ -9,7 +9,7 @@ use hawser_model::units::{Bytes, Packets};
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, host, in_brackets};
-use crate::causes::support::{Lost, by_host, lost_on, main_reason};
+use crate::causes::claims::{Lost, by_host, lost_on, main_reason};
 use crate::compare::topic::{About, Topic};
 use crate::losses::{Loss, Losses};
 use crate::view::View;

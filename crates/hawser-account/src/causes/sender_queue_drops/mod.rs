@@ -17,7 +17,7 @@ use serde::Serialize;
 use crate::cause::{
     Cause, CheckCause, Found, Words, at_interface, counted, host, in_brackets, interface, peer,
 };
-use crate::causes::support::{Lost, by_host, counter_over, lost_on, main_reason, side_of};
+use crate::causes::claims::{Lost, by_host, counter_over, lost_on, main_reason, side_of};
 use crate::compare::topic::{About, Topic};
 use crate::losses::{Loss, Losses};
 use crate::view::View;

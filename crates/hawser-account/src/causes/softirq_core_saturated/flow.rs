@@ -22,8 +22,8 @@ use serde::Serialize;
 
 use super::SoftirqCoreSaturated;
 use crate::cause::{Cause, CheckCause, Found, Words, host, interface, on_link, peer};
+use crate::causes::claims::{Lost, confidence, place_on};
 use crate::causes::nic_ring_overflow;
-use crate::causes::support::{Lost, confidence, place_on};
 use crate::losses::{Loss, Losses};
 use crate::packets::facts::Side;
 use crate::throughput::{CORE_SATURATED, OTHERS_SPARE, share, softirq_share};

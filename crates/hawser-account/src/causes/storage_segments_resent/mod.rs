@@ -19,8 +19,8 @@ use hawser_model::served::{SentSegments, ServedClient};
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, counted, host, hundredths, percent_text};
+use crate::causes::claims::{is_many, seconds};
 use crate::causes::copy_retransmits::SHARE;
-use crate::causes::support::{is_many, seconds};
 use crate::losses::Losses;
 use crate::view::View;
 

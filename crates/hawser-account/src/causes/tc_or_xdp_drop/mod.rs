@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::cause::{
     Cause, CheckCause, Found, Words, as_number, at_interface, host, in_brackets, interface,
 };
-use crate::causes::support::{Lost, by_host, lost_on, main_reason};
+use crate::causes::claims::{Lost, by_host, lost_on, main_reason};
 use crate::losses::{Loss, Losses};
 use crate::view::View;
 

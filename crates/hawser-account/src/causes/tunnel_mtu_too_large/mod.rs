@@ -14,8 +14,8 @@ use hawser_model::units::{Mtu, Packets};
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, host, interface};
+use crate::causes::claims::Lost;
 use crate::causes::mtu_mismatch::refused_as_too_big;
-use crate::causes::support::Lost;
 use crate::compare::topic::{About, Topic};
 use crate::losses::{Loss, Losses};
 use crate::view::{Path, View};

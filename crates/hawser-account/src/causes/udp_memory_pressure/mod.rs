@@ -17,8 +17,8 @@ use hawser_model::units::Packets;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, counted, host};
+use crate::causes::claims::{Lost, by_host, confidence, place_on};
 use crate::causes::foreign_socket_dropping::dropping;
-use crate::causes::support::{Lost, by_host, confidence, place_on};
 use crate::compare::topic::{About, Topic};
 use crate::losses::{Loss, Losses};
 use crate::packets::facts::MOST_PACKETS;

@@ -14,8 +14,8 @@ use hawser_model::units::Packets;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, as_number, counted};
+use crate::causes::claims::sent_in;
 use crate::causes::pattern::{Pattern, localize};
-use crate::causes::support::sent_in;
 use crate::losses::{Losses, packets};
 use crate::packets::facts::Side;
 use crate::view::{Path, View};

@@ -16,7 +16,7 @@ use hawser_model::units::Packets;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, as_number, host, interface, on_link, peer};
-use crate::causes::support::Lost;
+use crate::causes::claims::Lost;
 use crate::losses::{Loss, Losses};
 use crate::packets::facts::Side;
 use crate::view::{Path, View};

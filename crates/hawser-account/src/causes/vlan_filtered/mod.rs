@@ -13,7 +13,7 @@ use hawser_model::units::Packets;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, as_number, host, interface};
-use crate::causes::support::Lost;
+use crate::causes::claims::Lost;
 use crate::losses::Losses;
 use crate::view::View;
 

@@ -14,7 +14,7 @@ use hawser_model::units::Packets;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, host, interface};
-use crate::causes::support::Lost;
+use crate::causes::claims::Lost;
 use crate::losses::Losses;
 use crate::view::{Path, View};
 

@@ -18,7 +18,7 @@ use super::{
     HELD, LEAST, RECEIVES, SENDS, WindowTooSmall, buffer_full, held_by, most, needed, window_full,
 };
 use crate::cause::{CheckCause, Found};
-use crate::causes::support::only;
+use crate::causes::claims::only;
 use crate::copy::fell::percent;
 use crate::fixes::knobs::{At, rmem_max, sysctl};
 use crate::fixes::{Candidate, Target, stream_of};

@@ -25,7 +25,7 @@ use serde::Serialize;
 use self::prefixes::OddPrefixes;
 use crate::cause::{Cause, CheckCause, Found, Words, as_number, counted, host, interface, peer};
 use crate::causes::cables_swapped::is_crossed;
-use crate::causes::support::place_on;
+use crate::causes::claims::place_on;
 use crate::losses::{Loss, Losses, packets};
 use crate::packets::events::ROUTED_ELSEWHERE;
 use crate::packets::facts::{PhaseFacts, Side};

@@ -4,7 +4,7 @@ use hawser_model::drill::{Moment, PathChange};
 use hawser_model::names::HostName;
 
 use super::{Facts, Span, last_deed};
-use crate::outage::marks::Mark;
+use crate::outage::log_lines::Mark;
 use crate::outage::phase::Phase;
 use crate::outage::timeline::on_drills_clock;
 

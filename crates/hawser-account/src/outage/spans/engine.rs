@@ -5,7 +5,7 @@ use hawser_model::names::HostName;
 
 use super::operations::own_pool;
 use super::{Facts, Span, last_deed, power};
-use crate::outage::marks::Mark;
+use crate::outage::log_lines::Mark;
 use crate::outage::phase::Phase;
 use crate::outage::timeline::At;
 

@@ -4,7 +4,7 @@ use hawser_model::drill::{FaultRecord, Moment, PowerState};
 use hawser_model::names::HostName;
 
 use super::{Facts, Span};
-use crate::outage::marks::Mark;
+use crate::outage::log_lines::Mark;
 use crate::outage::phase::Phase;
 
 /// The spans of every fault that was healed before the service came back.

@@ -8,7 +8,7 @@ use hawser_model::names::HostName;
 
 use super::operations::own_pool;
 use super::{Facts, Span};
-use crate::outage::marks::Mark;
+use crate::outage::log_lines::Mark;
 use crate::outage::phase::Phase;
 
 /// A fencing under way.

@@ -4,7 +4,7 @@ use hawser_model::cluster_file::HookPlace;
 use hawser_model::drill::{Moment, PoolFacts, ResourceFacts};
 
 use super::{Facts, Span};
-use crate::outage::marks::{Mark, Operation};
+use crate::outage::log_lines::{Mark, Operation};
 use crate::outage::phase::Phase;
 
 /// What a resource is to its pool.

@@ -6,7 +6,7 @@ use hawser_model::drill::Moment;
 use hawser_model::names::HostName;
 
 use super::{Facts, Span};
-use crate::outage::marks::Mark;
+use crate::outage::log_lines::Mark;
 use crate::outage::phase::Phase;
 use crate::outage::timeline::{At, clock_error_us};
 

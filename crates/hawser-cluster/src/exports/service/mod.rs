@@ -5,7 +5,6 @@
 //! down before it is made, so that a stop knows it even if the start was killed. A stop that succeeds has seen
 //! that nobody on this host has anything of the pool open.
 
-mod change;
 mod health;
 pub(super) mod here;
 pub(super) mod job;
@@ -13,6 +12,7 @@ pub mod keep;
 pub(super) mod owned;
 mod seen;
 pub(crate) mod server;
+mod start_stop;
 #[cfg(test)]
 mod tests;
 
@@ -38,7 +38,6 @@ use super::nfs::{Found, apart, resolve as resolve_nfs, shared};
 use super::resolve::{ExportsError, Resolved, resolve};
 use super::state::{State, StateError};
 use super::tgt::DaemonError;
-pub use change::{start, stop};
 use hawser_model::cluster_file::Backend;
 use hawser_model::toml_file::FileErrors;
 pub use health::{Health, LOOK, health};
@@ -46,6 +45,7 @@ use here::Here;
 use job::{Job, Purpose};
 pub use owned::Foreign;
 use server::{NFS, iscsi};
+pub use start_stop::{start, stop};
 
 /// Why it could not be done.
 #[derive(Debug, thiserror::Error)]

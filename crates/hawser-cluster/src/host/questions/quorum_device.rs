@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{Machine, SERVICES, USUAL};
 use crate::host::view::Limits;
-use crate::host::{DeviceWish, device, engine};
+use crate::host::{DeviceAction, device, engine};
 
 /// Starts or stops corosync-qdevice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SetDevice {
     /// What it is told.
-    pub wish: DeviceWish,
+    pub wish: DeviceAction,
 }
 
 impl Ask for SetDevice {

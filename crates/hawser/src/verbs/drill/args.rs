@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use hawser_drill::client_config::Load;
 use hawser_drill::scenario::{Scenario, all, drawn};
-use hawser_drill::seat::Load;
 use hawser_model::toml_file::nearest;
 use miette::bail;
 
@@ -72,13 +72,13 @@ pub struct Args {
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
-    pub seat: SeatArgs,
+    pub client_config: ClientConfigArgs,
 }
 
 /// Where the client runs, what it writes to, and as whom.
 #[derive(clap::Args)]
 #[command(next_help_heading = "The client")]
-pub struct SeatArgs {
+pub struct ClientConfigArgs {
     /// It runs on that host, reached by ssh [default: this machine, or the lab's client machine]
     #[arg(long, value_name = "[USER@]HOST", conflicts_with = "lab")]
     pub client_host: Option<String>,

@@ -1,19 +1,19 @@
 //! The cluster's administration for a drill, by the code of `hawser status` and `hawser standby`.
 
 use hawser_cluster::live::{Manner, Waiting, set_standby};
-use hawser_drill::stage::Cluster;
+use hawser_drill::context::Cluster;
 use hawser_model::output::cluster::ClusterStatus;
 
 use crate::cluster::Known;
 use crate::verbs::status::look;
 
 /// Reaches the nodes again for each order: a drill takes them away.
-pub struct Administration<'a> {
+pub struct ClusterAdmin<'a> {
     /// The cluster.
     pub known: &'a Known,
 }
 
-impl Cluster for Administration<'_> {
+impl Cluster for ClusterAdmin<'_> {
     fn status(&self) -> Result<ClusterStatus, String> {
         let mut reached = self.known.reach_some().map_err(|e| format!("{e}"))?;
         look(self.known, &mut reached).map_err(|e| format!("{e}"))

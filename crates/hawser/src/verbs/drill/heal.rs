@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
+use hawser_drill::context::DrillContext;
 use hawser_drill::in_progress::take_back;
-use hawser_drill::stage::Stage;
 use hawser_drill::whole::{WHOLE, answers_late, wait_whole};
 
 use super::error;
@@ -13,8 +13,8 @@ use crate::output::{complain, say};
 ///
 /// # Errors
 /// What cannot be taken back.
-pub fn heal(stage: &mut Stage<'_>) -> miette::Result<ExitCode> {
-    let left = match whole_again(stage)? {
+pub fn heal(context: &mut DrillContext<'_>) -> miette::Result<ExitCode> {
+    let left = match whole_again(context)? {
         None => {
             say!("no interrupted drill is known here: there is nothing to take back");
             return Ok(ExitCode::SUCCESS);
@@ -35,21 +35,21 @@ pub fn heal(stage: &mut Stage<'_>) -> miette::Result<ExitCode> {
 ///
 /// # Errors
 /// What cannot be taken back.
-pub fn before_a_drill(stage: &mut Stage<'_>) -> miette::Result<()> {
-    whole_again(stage).map(drop)
+pub fn before_a_drill(context: &mut DrillContext<'_>) -> miette::Result<()> {
+    whole_again(context).map(drop)
 }
 
 /// What is wrong after it was waited for; `None` when no drill was interrupted.
-fn whole_again(stage: &mut Stage<'_>) -> miette::Result<Option<Vec<String>>> {
-    let Some(taken) = take_back(stage).map_err(error)? else {
+fn whole_again(context: &mut DrillContext<'_>) -> miette::Result<Option<Vec<String>>> {
+    let Some(taken) = take_back(context).map_err(error)? else {
         return Ok(None);
     };
     complain!(
         "{}; undoing what it left, then waiting until the cluster is whole (at most {} s)",
         taken.left,
-        stage.patience(WHOLE).as_secs()
+        context.patience(WHOLE).as_secs()
     );
-    let seen = wait_whole(stage, answers_late(stage.file)).map_err(error)?;
+    let seen = wait_whole(context, answers_late(context.file)).map_err(error)?;
     let wrong = seen.wrong();
     if wrong.is_empty() {
         taken.end();

@@ -1,19 +1,19 @@
 //! `hawser drill`: a fault on purpose while a client writes; what it cost, and whether every promise held.
 
 mod args;
+mod client_config;
 mod cluster;
 mod confirm;
 mod heal;
-mod seat;
 
 use std::process::ExitCode;
 use std::time::Duration;
 
 use hawser_drill::DrillError;
+use hawser_drill::context::{Cluster, DrillContext};
 use hawser_drill::heads::RealHeads;
 use hawser_drill::run::{Orders, describe, run as drill};
 use hawser_drill::scenario::{Scenario, all};
-use hawser_drill::stage::{Cluster, Stage};
 use hawser_host::Reconnecting;
 use hawser_host::site::Site;
 use hawser_lab::{Interrupt, Lab, LabSite};
@@ -25,7 +25,7 @@ use crate::render::table::{Align, Table};
 use crate::{case_file, output, render};
 
 pub use args::Args;
-use cluster::Administration;
+use cluster::ClusterAdmin;
 use confirm::confirm;
 
 /// Runs the verb.
@@ -41,7 +41,7 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
     let interrupt = Interrupt::hold().map_err(error)?;
     let interrupted = || interrupt.times();
     let known = args.target.known()?;
-    let cluster = Administration { known: &known };
+    let cluster = ClusterAdmin { known: &known };
     let hosts = Reconnecting::new(&known);
     let lab = match &args.target.lab {
         Some(name) => Some(Lab::open(name).map_err(error)?),
@@ -51,29 +51,33 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
         Some(lab) => Box::new(LabSite::of(lab.name().clone())),
         None => Box::new(RealHeads::new(&known.file, &hosts).map_err(error)?),
     };
-    let mut stage = Stage::set(
+    let mut context = DrillContext::set(
         &hosts,
         site.as_ref(),
         &known.file,
         &cluster,
         &interrupted,
         args.pool.as_deref(),
-        seat::seat(&args.seat, lab.as_ref(), args.target.ssh_config.as_deref())?,
+        client_config::client_config(
+            &args.client_config,
+            lab.as_ref(),
+            args.target.ssh_config.as_deref(),
+        )?,
     )
     .map_err(error)?;
-    stage.no_copy = args.no_copy;
-    stage.packages.clone_from(&args.packages);
+    context.no_copy = args.no_copy;
+    context.packages.clone_from(&args.packages);
     let Some(chosen) = chosen else {
         site.prepare().map_err(error)?;
-        return heal::heal(&mut stage);
+        return heal::heal(&mut context);
     };
     let mut chosen = chosen.peekable();
-    if !confirm::is_needed(&stage) && args.yes_break.is_some() {
+    if !confirm::is_needed(&context) && args.yes_break.is_some() {
         bail!(
             "--yes-break is for real heads and for --path: a lab's own pool is there to be overwritten"
         );
     }
-    if confirm::is_needed(&stage) && !args.dry_run {
+    if confirm::is_needed(&context) && !args.dry_run {
         let words = match args.is_one() {
             true => chosen
                 .peek()
@@ -81,20 +85,20 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
                 .unwrap_or_default(),
             false => "several drills, one after the other",
         };
-        confirm(&stage, &format!("{words}\n"), args.yes_break.as_deref())?;
+        confirm(&context, &format!("{words}\n"), args.yes_break.as_deref())?;
     }
     if !args.dry_run {
         site.prepare().map_err(error)?;
-        heal::before_a_drill(&mut stage)?;
+        heal::before_a_drill(&mut context)?;
     }
     let mut reports = Vec::new();
     for (scenario, seed) in chosen {
         let before = cluster.status().map_err(|e| miette!("{e}"))?;
-        stage.aim(&before).map_err(error)?;
-        stage.seed = seed;
+        context.aim(&before).map_err(error)?;
+        context.seed = seed;
         if args.dry_run {
-            output::print_fitted(&plan(scenario, &stage, args.budget));
-            if let Some(why) = scenario.unfit(&stage).map_err(error)? {
+            output::print_fitted(&plan(scenario, &context, args.budget));
+            if let Some(why) = scenario.unfit(&context).map_err(error)? {
                 output::print_fitted(&format!("    it would do nothing: {why}\n"));
             }
             continue;
@@ -105,7 +109,7 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
             budget: args.budget,
             say: &output::error_line,
         };
-        let case = match drill(&stage, &orders, &before) {
+        let case = match drill(&context, &orders, &before) {
             Ok(case) => case,
             // Of all scenarios some break what not every cluster has.
             Err(e @ DrillError::Unfit(_)) if args.all || args.random => {
@@ -188,9 +192,9 @@ fn list() -> String {
 }
 
 /// What would be done, and what would have to hold.
-fn plan(scenario: &Scenario, stage: &Stage<'_>, budget: Option<Duration>) -> String {
-    let mut plan = scenario.plan(stage);
-    plan.allow(budget, stage.site.slowness());
+fn plan(scenario: &Scenario, context: &DrillContext<'_>, budget: Option<Duration>) -> String {
+    let mut plan = scenario.plan(context);
+    plan.allow(budget, context.site.slowness());
     let faults: Vec<String> = plan
         .faults
         .iter()

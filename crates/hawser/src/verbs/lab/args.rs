@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
+use hawser_lab::cluster::services::ServiceAction;
 use hawser_lab::{LabError, LabName};
 
 use crate::names;
@@ -243,7 +244,7 @@ pub(super) enum Action {
     NodeInit(NodeInit),
     /// What a head runs (started by its first process)
     #[command(name = hawser_lab::cluster::services::SUBCOMMAND, hide = true)]
-    NodeService { wish: Service },
+    NodeService { action: ServiceAction },
     /// A head's management controller (started by `up`)
     #[command(name = hawser_lab::cluster::bmc::SUBCOMMAND, hide = true)]
     Bmc(Bmc),
@@ -263,23 +264,8 @@ pub(super) enum Action {
         command: Vec<String>,
     },
     /// Holds packets to be reordered (started by `impair`)
-    #[command(name = hawser_lab::impair::hold::SUBCOMMAND, hide = true)]
+    #[command(name = hawser_lab::impair::reorder_line::SUBCOMMAND, hide = true)]
     HoldLine(HoldLine),
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Service {
-    Target,
-    Start,
-    Stop,
-    Withdraw,
-    Restart,
-    StartDevice,
-    StopDevice,
-    WithdrawDevice,
-    StartWatch,
-    StartArbiter,
-    Boot,
 }
 
 #[derive(clap::Args)]

@@ -10,8 +10,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use hawser_lab::cluster::bmc;
-use hawser_lab::cluster::services::{self, Wish};
-use hawser_lab::impair::{clear, hold};
+use hawser_lab::cluster::services;
+use hawser_lab::impair::{clear, reorder_line};
 use hawser_lab::{
     Interrupt, Kind, Lab, LabError, LabName, LabSpec, Place, PowerLoss, Release, UpOutcome,
     UpRequest, init,
@@ -22,7 +22,7 @@ use crate::bad_file::{self, Wrong};
 use crate::output::{self, complain, say};
 
 pub use args::Args;
-use args::{Action, HoldLine, Layout, Machines, Name, NodeInit, Power, Service};
+use args::{Action, HoldLine, Layout, Machines, Name, NodeInit, Power};
 use impair::{ClearArgs, ImpairArgs};
 
 /// Runs the verb.
@@ -49,19 +49,7 @@ fn act(action: Action) -> Result<ExitCode, LabError> {
         Action::NodeInit(args) => node_init(args)?,
         Action::HoldLine(args) => hold_line(args)?,
         Action::Join { init, command } => hawser_lab::cgroup::run(init, &command)?,
-        Action::NodeService { wish } => services::run(match wish {
-            Service::Target => Wish::Target,
-            Service::Start => Wish::Start,
-            Service::Stop => Wish::Stop,
-            Service::Withdraw => Wish::Withdraw,
-            Service::Restart => Wish::Restart,
-            Service::StartDevice => Wish::StartDevice,
-            Service::StopDevice => Wish::StopDevice,
-            Service::WithdrawDevice => Wish::WithdrawDevice,
-            Service::StartWatch => Wish::StartWatch,
-            Service::StartArbiter => Wish::StartArbiter,
-            Service::Boot => Wish::Boot,
-        })?,
+        Action::NodeService { action } => services::run(action)?,
         Action::Bmc(args) => bmc::run(&bmc::BmcArgs {
             token: args.token,
             dir: args.dir,
@@ -328,7 +316,7 @@ fn node_init(args: NodeInit) -> Result<(), LabError> {
 }
 
 fn hold_line(args: HoldLine) -> Result<(), LabError> {
-    hold::run(&hold::HoldArgs {
+    reorder_line::run(&reorder_line::HoldArgs {
         token: args.token,
         dir: args.dir,
         device: args.device,

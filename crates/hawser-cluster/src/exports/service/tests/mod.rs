@@ -15,9 +15,9 @@ use hawser_model::cluster_file::Backend;
 use hawser_tool::Deadline;
 use tempfile::TempDir;
 
-use super::change::{make, stop_on};
 use super::health::{LOOK, health_on};
 use super::here::Here;
+use super::start_stop::{make, stop_on};
 use super::{Health, Record, Reservations, ServiceError, Wanted};
 use crate::exports::desired::Volume;
 use crate::exports::host::{Copies, Facts, Parameters, Saved, process};

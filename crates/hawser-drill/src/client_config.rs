@@ -13,8 +13,8 @@ use hawser_model::names::HostName;
 pub use hawser_client::load::Load;
 pub use hawser_client::target::Chap;
 
+use crate::context::DrillContext;
 use crate::error::DrillError;
-use crate::stage::Stage;
 
 /// The client's program.
 pub const PROGRAM: &str = "hawser-client";
@@ -23,7 +23,7 @@ pub const PROGRAM: &str = "hawser-client";
 const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Where the client runs, what it writes to, and as whom.
-pub struct Seat {
+pub struct ClientConfig {
     /// Its machine.
     pub host: HostName,
     /// How the client there is reached.
@@ -64,7 +64,7 @@ impl Default for Volume {
     }
 }
 
-impl Seat {
+impl ClientConfig {
     /// The path that is written to, when it is one.
     pub fn path(&self) -> Option<&Path> {
         match &self.volume {
@@ -79,12 +79,12 @@ impl Seat {
     }
 }
 
-/// Reaches the client in its seat.
-pub(crate) fn connect(stage: &Stage<'_>) -> Result<Box<dyn Host>, DrillError> {
-    let reached = stage.seat.way.connect(&stage.client);
+/// Reaches the client.
+pub(crate) fn connect(context: &DrillContext<'_>) -> Result<Box<dyn Host>, DrillError> {
+    let reached = context.client_config.way.connect(&context.client);
     reached.map_err(|e| {
-        let words = no_client(&stage.client, &e.failure.to_string());
-        DrillError::CouldNot(match stage.seat.remote {
+        let words = no_client(&context.client, &e.failure.to_string());
+        DrillError::CouldNot(match context.client_config.remote {
             true => words,
             false => {
                 format!("{words} (it must lie beside hawser, in a lab when that is brought up)")
@@ -94,22 +94,22 @@ pub(crate) fn connect(stage: &Stage<'_>) -> Result<Box<dyn Host>, DrillError> {
 }
 
 /// What the client is to do.
-pub(crate) fn job(stage: &Stage<'_>) -> Job {
-    let seat = &stage.seat;
-    let destination = match &seat.volume {
+pub(crate) fn job(context: &DrillContext<'_>) -> Job {
+    let client_config = &context.client_config;
+    let destination = match &client_config.volume {
         Volume::Path(path) => Destination::Path(path.clone()),
         Volume::Unit { lun, .. } => Destination::Unit(Target {
-            portals: stage.portals(),
-            name: stage.target(),
+            portals: context.portals(),
+            name: context.target(),
             lun: *lun,
-            initiator: seat.initiator().to_owned(),
-            chap: seat.chap.clone(),
+            initiator: client_config.initiator().to_owned(),
+            chap: client_config.chap.clone(),
         }),
     };
     Job {
         destination,
-        load: seat.load,
-        create: seat.create,
+        load: client_config.load,
+        create: client_config.create,
         patience: PATIENCE,
     }
 }
@@ -139,16 +139,16 @@ fn no_client(host: &HostName, said: &str) -> String {
 }
 
 /// What a target's refusal of a login comes to, once the client has been refused again and again.
-pub(crate) fn refused(stage: &Stage<'_>, portal: &str, why: &str) -> String {
-    let seat = &stage.seat;
+pub(crate) fn refused(context: &DrillContext<'_>, portal: &str, why: &str) -> String {
+    let client_config = &context.client_config;
     Refused {
-        target: &stage.target(),
+        target: &context.target(),
         portal,
         said: why.trim(),
-        initiator: seat.initiator(),
-        user: seat.chap.as_ref().map(|chap| chap.user.as_str()),
-        pool: &stage.pool,
-        host: &stage.active,
+        initiator: client_config.initiator(),
+        user: client_config.chap.as_ref().map(|chap| chap.user.as_str()),
+        pool: &context.pool,
+        host: &context.active,
     }
     .words()
 }
@@ -228,8 +228,8 @@ fn is_no_unit(said: &str) -> bool {
 }
 
 /// The addresses of the units, or the path, as they are recorded.
-pub(crate) fn recorded(seat: &Seat, portals: &[SocketAddr]) -> Vec<String> {
-    match seat.path() {
+pub(crate) fn recorded(client_config: &ClientConfig, portals: &[SocketAddr]) -> Vec<String> {
+    match client_config.path() {
         Some(path) => vec![path.display().to_string()],
         None => portals.iter().map(ToString::to_string).collect(),
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hawser_cluster::live::Secrets;
-use hawser_drill::seat::{Chap, PROGRAM, Seat, Volume};
+use hawser_drill::client_config::{Chap, ClientConfig, PROGRAM, Volume};
 use hawser_host::transport::{Command, Executable, Ssh, Transport};
 use hawser_host::{Agent, Host, HostError, Reach};
 use hawser_lab::{Lab, Role};
@@ -14,7 +14,7 @@ use hawser_model::traffic::RunKey;
 use hawser_tool::Launch;
 use miette::{IntoDiagnostic, WrapErr, bail, miette};
 
-use super::args::SeatArgs;
+use super::args::ClientConfigArgs;
 
 /// What the client is told to be.
 const AGENT: &str = "agent";
@@ -37,7 +37,11 @@ impl Reach for Way {
 ///
 /// # Errors
 /// A destination or path that is none; a lab without a client; a secret that cannot be had, or that others can read.
-pub fn seat(args: &SeatArgs, lab: Option<&Lab>, ssh_config: Option<&Path>) -> miette::Result<Seat> {
+pub fn client_config(
+    args: &ClientConfigArgs,
+    lab: Option<&Lab>,
+    ssh_config: Option<&Path>,
+) -> miette::Result<ClientConfig> {
     let way: Box<dyn Transport> = match (&args.client_host, lab) {
         (Some(destination), _) => Box::new(ssh(destination, ssh_config)?),
         (None, Some(lab)) => Box::new(in_lab(lab)?),
@@ -71,7 +75,7 @@ pub fn seat(args: &SeatArgs, lab: Option<&Lab>, ssh_config: Option<&Path>) -> mi
             load.writes()
         );
     }
-    Ok(Seat {
+    Ok(ClientConfig {
         host: way.host().clone(),
         way: Box::new(Way(way)),
         // A machine has a kernel of its own, and so a clock.

@@ -14,8 +14,8 @@ use hawser_model::drill::Moment;
 use hawser_model::names::HostName;
 use hawser_model::output::cluster::ClusterStatus;
 
+use crate::client_config::{ClientConfig, Volume};
 use crate::error::DrillError;
-use crate::seat::{Seat, Volume};
 use crate::watch::EVERY;
 
 /// iSCSI's port (RFC 7143).
@@ -63,7 +63,7 @@ impl Watched {
 }
 
 /// A cluster as a drill sees it.
-pub struct Stage<'a> {
+pub struct DrillContext<'a> {
     /// The way to the heads.
     pub hosts: &'a Reconnecting<'a>,
     /// By which a drill waits.
@@ -83,7 +83,7 @@ pub struct Stage<'a> {
     /// The machine that the client runs on.
     pub client: HostName,
     /// Its place there, and what it writes to.
-    pub seat: Seat,
+    pub client_config: ClientConfig,
     /// The pool that is written to.
     pub pool: String,
     /// The head that has it when the drill begins: whom a fault hits.
@@ -100,8 +100,8 @@ pub struct Stage<'a> {
     pub looks_every: Duration,
 }
 
-impl<'a> Stage<'a> {
-    /// The stage for a drill on `pool`, or on the first pool that is offered by iSCSI (of a path that is written to:
+impl<'a> DrillContext<'a> {
+    /// The context for a drill on `pool`, or on the first pool that is offered by iSCSI (of a path that is written to:
     /// the first pool). Who has it is not known yet.
     ///
     /// # Errors
@@ -113,11 +113,11 @@ impl<'a> Stage<'a> {
         cluster: &'a dyn Cluster,
         interrupted: &'a dyn Fn() -> u32,
         pool: Option<&str>,
-        seat: Seat,
+        client_config: ClientConfig,
     ) -> Result<Self, DrillError> {
-        let pool = find_pool(file, pool, &seat)?.name.to_string();
-        let client = seat.host.clone();
-        if seat.remote && file.node(client.as_str()).is_some() {
+        let pool = find_pool(file, pool, &client_config)?.name.to_string();
+        let client = client_config.host.clone();
+        if client_config.remote && file.node(client.as_str()).is_some() {
             return refused(format!(
                 "{client} is a node of the cluster: a client there falls with what it watches; --client-host names \
                  another host"
@@ -136,7 +136,7 @@ impl<'a> Stage<'a> {
             packages: Vec::new(),
             heads: file.nodes.iter().map(|n| n.name.get().clone()).collect(),
             client,
-            seat,
+            client_config,
             pool,
             watched: Watched::of(file),
             looks_every: EVERY * site.slowness(),
@@ -189,7 +189,7 @@ impl<'a> Stage<'a> {
     pub fn target(&self) -> String {
         if let Volume::Unit {
             target: Some(name), ..
-        } = &self.seat.volume
+        } = &self.client_config.volume
         {
             return name.clone();
         }
@@ -284,10 +284,10 @@ fn addresses(pool: &Pool) -> Vec<IpAddr> {
 fn find_pool<'f>(
     file: &'f ClusterFile,
     wanted: Option<&str>,
-    seat: &Seat,
+    client_config: &ClientConfig,
 ) -> Result<&'f Pool, DrillError> {
     // What lies behind a path nobody here knows: of a pool by NFS, of a kernel's own initiator.
-    let by_path = seat.path().is_some();
+    let by_path = client_config.path().is_some();
     let offered = |pool: &&Pool| {
         by_path || (*pool.exports == ExportKind::Iscsi && !pool.addresses.is_empty())
     };

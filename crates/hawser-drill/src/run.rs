@@ -20,7 +20,7 @@ use crate::in_progress::InProgress;
 use crate::logs::{Marks, Steps};
 use crate::network::Pauses;
 use crate::record::{self, Place};
-use crate::scenario::{Plan, Reaction, Scenario};
+use crate::scenario::{Plan, Reaction, Scenario, all_off};
 use crate::seen::Seen;
 use crate::watch::{Sight, watch};
 use crate::whole::{WHOLE, answers_late, power_everywhere, wait_whole};
@@ -30,6 +30,9 @@ const STEADY: Duration = Duration::from_secs(2);
 
 /// A fault must be seen to be there within so long.
 const HAPPENS: Duration = Duration::from_secs(20);
+
+/// So long after the last head is off that is to be fenced the drill looks whether the pool has moved.
+const IN_SERVICE: Duration = Duration::from_secs(8);
 
 /// The cluster may take so long to answer: far longer than any budget, so that the length of a bad
 /// outage is measured rather than cut off.
@@ -230,6 +233,10 @@ impl Drill<'_> {
                 context.wait(context.patience(ANSWERS), || {
                     Ok(self.is_broken() || self.pool_is_elsewhere())
                 })?;
+            }
+            Reaction::Fences => {
+                let time = context.patience(all_off(context.file) + IN_SERVICE);
+                context.wait(time, || Ok(self.is_broken() || self.pool_is_elsewhere()))?;
             }
             Reaction::Within(time) => {
                 let end = Moment(made.0.saturating_add(micros(time)));

@@ -10,9 +10,10 @@ use std::time::Duration;
 
 use hawser_cluster::plan::fenced;
 use hawser_cluster::timing::EngineTiming;
-use hawser_model::cluster_file::Role;
+use hawser_model::cluster_file::{ClusterFile, Role};
 use hawser_model::drill::{Promises, Scenario as Described, ServicePromise};
 use hawser_model::names::LinkName;
+use hawser_model::toml_file::Period;
 
 use crate::context::DrillContext;
 use crate::error::DrillError;
@@ -38,6 +39,8 @@ pub struct Scenario {
 pub enum Reaction {
     /// The pool goes to another head.
     Moves,
+    /// One head fences another, in the time that the file gives them; the pool goes to another head or stays.
+    Fences,
     /// Nothing need move; what comes of it shows itself within so long.
     Within(Duration),
 }
@@ -146,8 +149,18 @@ fn off(context: &DrillContext<'_>) -> u64 {
     let file = context.file;
     let active = file.node(context.active.as_str());
     let off = active.and_then(|node| fenced(file, node));
-    let lost = || EngineTiming::of(file).declared_lost(file.nodes.len());
-    off.unwrap_or_else(lost).as_millis()
+    off.unwrap_or_else(|| lost(file)).as_millis()
+}
+
+fn lost(file: &ClusterFile) -> Period {
+    EngineTiming::of(file).declared_lost(file.nodes.len())
+}
+
+/// After how much silence of all a cluster's heads the last of them that is to be fenced is off, by the file's times.
+pub(crate) fn all_off(file: &ClusterFile) -> Duration {
+    let off = file.nodes.iter().map(|node| fenced(file, node));
+    let off = off.map(|it| it.unwrap_or_else(|| lost(file)).as_millis());
+    Duration::from_millis(off.max().unwrap_or_default())
 }
 
 /// Nobody is fenced, and clients wait no longer than this.
@@ -165,7 +178,22 @@ fn links(context: &DrillContext<'_>, role: Role) -> Vec<LinkName> {
 
 #[cfg(test)]
 mod tests {
+    use hawser_model::cluster_file::parse_complete;
+
     use super::*;
+
+    #[test]
+    fn heads_have_as_long_to_fence_each_other_as_their_file_gives_them() {
+        let read = |name: &str| {
+            let path = format!("../../examples/{name}/hawser.toml");
+            let text = std::fs::read_to_string(&path).unwrap();
+            parse_complete(&text, &path).unwrap_or_else(|e| panic!("{e}"))
+        };
+        // A head of the original is lost after ten seconds, and the shot at head1 is held back by ten more.
+        let (lab, original) = (all_off(&read("lab")), all_off(&read("zfs-appliance")));
+        assert!(lab < Duration::from_secs(12), "{lab:?}");
+        assert!(original > Duration::from_secs(20), "{original:?}");
+    }
 
     #[test]
     fn of_slow_hosts_only_a_budget_that_was_asked_for_is_a_promise() {

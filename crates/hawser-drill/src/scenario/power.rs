@@ -160,7 +160,7 @@ pub(super) const ALL: &[Scenario] = &[
     Scenario {
         name: "split-brain",
         about: "the head that has the pool loses all heartbeat links at once",
-        reaction: Reaction::Within(Duration::from_secs(12)),
+        reaction: Reaction::Fences,
         real: true,
         plan: |context| {
             let rings = super::links(context, hawser_model::cluster_file::Role::Heartbeat);

@@ -178,19 +178,16 @@ pub struct DesiredUnit {
     /// Whether clients may say which blocks they no longer need (`UNMAP`). What an older version saved does not say.
     #[serde(default)]
     pub unmap: bool,
-    /// Whether clients may compare and write at once (`COMPARE AND WRITE`): the kernel's own setting, so that of an older version.
-    #[serde(default = "yes")]
-    pub ats: bool,
+    /// Whether clients may compare and write at once (`COMPARE AND WRITE`). Absent: the target has no
+    /// setting for it, or an older version saved this, which left what was set.
+    #[serde(default)]
+    pub ats: Option<bool>,
     /// Whether clients may have the target copy (`EXTENDED COPY`). As `ats`.
-    #[serde(default = "yes")]
-    pub xcopy: bool,
+    #[serde(default)]
+    pub xcopy: Option<bool>,
     /// The company in its NAA identifier, six hexadecimal digits, if it is not [`COMPANY`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub company: Option<String>,
-}
-
-fn yes() -> bool {
-    true
 }
 
 impl DesiredUnit {

@@ -72,10 +72,10 @@ pub struct UnitDefaults {
     /// Whether clients may say which blocks they no longer need (SCSI `UNMAP`): a thin volume then shrinks. Default: `true` where
     /// the target is `lio` and the volume can give them back.
     pub unmap: Option<bool>,
-    /// Whether clients may write a block if it has what they say (SCSI `COMPARE AND WRITE`): so ESXi locks a file without the
-    /// whole disk. Default: `true`. Only `lio`.
+    /// Whether clients may write a block on condition of what it holds (SCSI `COMPARE AND WRITE`), by which ESXi locks a file
+    /// without reserving the disk. Default: `true`. Only `lio` can refuse it.
     pub ats: Option<bool>,
-    /// Whether clients may have the target copy from unit to unit (SCSI `EXTENDED COPY`). Default: `true`. Only `lio`.
+    /// Whether clients may have the target copy from unit to unit (SCSI `EXTENDED COPY`). Default: `true`. Only `lio` can refuse it.
     pub xcopy: Option<bool>,
 }
 

@@ -20,10 +20,6 @@ pub struct ExportsReport {
     pub nfs: Vec<ExportedDirectory>,
 }
 
-fn yes() -> bool {
-    true
-}
-
 /// A directory that is offered by NFS.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExportedDirectory {
@@ -83,12 +79,12 @@ pub struct ExportedUnit {
     /// Whether clients may give back blocks that they no longer need.
     #[serde(default)]
     pub unmap: bool,
-    /// Whether clients may compare a block and write it at once. Of a target that does not say, `true`.
-    #[serde(default = "yes")]
-    pub ats: bool,
-    /// Whether clients may have the target copy from unit to unit. Of a target that does not say, `true`.
-    #[serde(default = "yes")]
-    pub xcopy: bool,
+    /// Whether clients may compare a block and write it at once; absent if the target has no setting for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ats: Option<bool>,
+    /// Whether clients may have the target copy from unit to unit; absent if the target has no setting for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub xcopy: Option<bool>,
     /// Whether clients may read only.
     pub read_only: bool,
     /// Its serial number.

@@ -52,14 +52,14 @@ pub enum Is {
 /// The only portal group of a target: it has one set of addresses.
 pub(super) const GROUP: &str = "tpgt_1";
 
-/// Whether a unit lets its clients do something.
-type May = fn(&DesiredUnit) -> bool;
+/// Whether a unit lets its clients do something, if that is known.
+type May = fn(&DesiredUnit) -> Option<bool>;
 
 /// What clients may leave to a unit, each by the file that says whether they may; all can be written at any time. What they
 /// see of the first two is `LBPU` and `LBPWS` of the page Logical Block Provisioning (`spc_emulate_evpd_b2`).
 pub(super) const OFFLOADS: [(&str, May); 4] = [
-    ("attrib/emulate_tpu", |unit| unit.unmap),
-    ("attrib/emulate_tpws", |unit| unit.unmap),
+    ("attrib/emulate_tpu", |unit| Some(unit.unmap)),
+    ("attrib/emulate_tpws", |unit| Some(unit.unmap)),
     ("attrib/emulate_caw", |unit| unit.ats),
     ("attrib/emulate_3pc", |unit| unit.xcopy),
 ];
@@ -170,7 +170,9 @@ impl List<'_> {
             self.fixed(&folder, "attrib/emulate_write_cache", cache);
         }
         for (name, may) in OFFLOADS {
-            self.value(format!("{folder}/{name}"), u8::from(may(unit)));
+            if let Some(may) = may(unit) {
+                self.value(format!("{folder}/{name}"), u8::from(may));
+            }
         }
         self.fixed(&folder, "wwn/vpd_unit_serial", serial);
         // Since Linux 5.9, and only before a target shows the unit (`target_wwn_company_id_store`). An older kernel

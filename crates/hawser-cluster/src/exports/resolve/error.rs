@@ -112,6 +112,16 @@ pub enum ExportsError {
         "targets are on different portals, which tgtd cannot do: use one portal group, or the back end \"lio\""
     )]
     TgtPortals,
+    /// tgtd cannot be told to refuse it.
+    #[error(
+        "volume \"{volume}\": {key} = false, and tgtd has no setting for it: remove the key, or use the back end \"lio\""
+    )]
+    TgtOffload {
+        /// The volume.
+        volume: String,
+        /// The key.
+        key: &'static str,
+    },
     /// One account with two secrets.
     #[error(
         "account \"{user}\" has two secrets: tgtd knows an account by its name alone, for all targets"

@@ -46,6 +46,13 @@ impl Work<'_> {
                 self.errors.insert(ExportsError::TgtMasking(iqn.clone()));
             }
         }
+        for unit in desired.units.values() {
+            let forbidden = [("ats", unit.ats), ("xcopy", unit.xcopy)];
+            for (key, _) in forbidden.into_iter().filter(|(_, may)| *may == Some(false)) {
+                let volume = unit.name.clone();
+                self.errors.insert(ExportsError::TgtOffload { volume, key });
+            }
+        }
         let targets = || desired.targets.values();
         let portals: BTreeSet<_> = targets().map(|target| &target.portals).collect();
         if portals.len() > 1 {

@@ -160,6 +160,11 @@ impl<'a> Work<'a> {
         let xcopy = entry.and_then(|e| e.xcopy).or(defaults.xcopy);
         // tgtd would have to be told when the unit is made.
         let unmaps = volume.discards && self.context.backend == Backend::Lio;
+        let may = |asked: Option<bool>| match self.context.backend {
+            Backend::Lio => Some(asked.unwrap_or(true)),
+            // It has no setting for it, so it cannot be told not to.
+            Backend::Tgt => asked.filter(|may| !may),
+        };
         DesiredUnit {
             name: volume.name.clone(),
             identity: volume.identity.clone(),
@@ -172,8 +177,8 @@ impl<'a> Work<'a> {
                 .unwrap_or_else(|| outlives_head(&volume.identity, self.context.backend)),
             read_only: entry.is_some_and(|entry| entry.read_only),
             unmap: unmaps && unmap.unwrap_or(true),
-            ats: ats.unwrap_or(true),
-            xcopy: xcopy.unwrap_or(true),
+            ats: may(ats),
+            xcopy: may(xcopy),
             company: self
                 .state
                 .volumes

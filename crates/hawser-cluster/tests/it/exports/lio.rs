@@ -499,6 +499,33 @@ fn a_file_that_has_grown_is_told_and_nothing_else_is_touched() {
 }
 
 #[test]
+fn what_a_file_forbids_is_refused_and_what_an_older_version_saved_says_nothing_of_it() {
+    let written = |text: &str, strip: bool| -> Vec<String> {
+        let (mut desired, _) = desired(text, &[volume("a", "1")], &State::default());
+        for unit in desired.units.values_mut().filter(|_| strip) {
+            (unit.ats, unit.xcopy) = (None, None);
+        }
+        let operations = plan(&wanted(&desired), &Kernel::default().found(), &none());
+        let writes = operations.into_iter().filter_map(|it| match it {
+            Operation::Write { path, text } => {
+                let (_, name) = path.rsplit_once('/')?;
+                let is = ["emulate_caw", "emulate_3pc"].contains(&name);
+                is.then(|| format!("{name} {text}"))
+            }
+            _ => None,
+        });
+        writes.collect()
+    };
+    assert_eq!(
+        written("[defaults]\nats = false\n", false),
+        ["emulate_caw 0", "emulate_3pc 1"]
+    );
+    let one = "[defaults]\nats = false\n[[unit]]\nvolume = \"a\"\nats = true\nxcopy = false\n";
+    assert_eq!(written(one, false), ["emulate_caw 1", "emulate_3pc 0"]);
+    assert_eq!(written(one, true), Vec::<String>::new());
+}
+
+#[test]
 fn a_tree_of_files_is_changed_and_read_back() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();

@@ -157,6 +157,10 @@ fn what_cannot_be_offered_is_refused_as_a_whole() {
         ("[[unit]]\nvolume = \"a\"\nlun = 4\n[[unit]]\nvolume = \"b\"\nlun = 4".into(), "\"b\" is to have LUN 4"),
         ("[[unit]]\nvolume = \"a\"\nlun = 0".into(), "tgtd keeps LUN 0"),
         (
+            "[defaults]\nxcopy = false\n".into(),
+            "volume \"a\": xcopy = false, and tgtd has no setting for it",
+        ),
+        (
             "[[view]]\nname = \"v\"\nunits = [\"a\"]\nlun = 1\n[[view]]\nname = \"w\"\nunits = [\"a\"]\nlun = 2".into(),
             "both LUN 1 and LUN 2",
         ),

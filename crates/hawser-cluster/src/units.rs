@@ -1,11 +1,11 @@
 //! What systemd is told beside starting the engine: the iSCSI target of user space and the NFS server are services of
 //! their own, and pools are offered by them only while they run.
 //!
-//! Nothing orders them with Pacemaker. At a boot a pool would be offered before they run; at a reboot
-//! systemd would end all at once: clients be told that their units are gone while the pool is
-//! on its way to the other head, and the clients of an NFS server that has ended no longer be
-//! written down for that head, so that they lose their locks. `resource-agents-deps.target` is there for such services:
-//! Pacemaker starts after it and stops before it (`pacemaker.service`).
+//! Nothing orders them with Pacemaker. At a boot a pool would be offered before they run. At a reboot systemd would stop
+//! all of them at once, while pools are still on their way to the other head: tgtd tells its clients that their units are
+//! gone; an NFS server that has ended names no clients any more, so that one that connected last is missing from the pool's list
+//! and loses its locks. `resource-agents-deps.target` is there for such services: Pacemaker starts after it and stops before
+//! it (`pacemaker.service`).
 
 use hawser_model::cluster_file::{ClusterFile, ExportKind, Pool};
 
@@ -78,7 +78,7 @@ pub fn drop_in(file: &ClusterFile) -> Option<NodeFile> {
         path: DROP_IN.into(),
         mode: 0o644,
         content: Content::Text(format!(
-            "# Made by hawser: what offers the pools starts before Pacemaker and ends after it.\n\
+            "# Made by hawser: what offers pools starts before Pacemaker and ends after it.\n\
              [Unit]\n\
              {wants}\
              After={services}\n"

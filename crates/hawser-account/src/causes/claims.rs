@@ -1,4 +1,4 @@
-//! What several causes need: evidence, places, confidence.
+//! What several causes need to claim losses: their evidence, their places, how sure they are.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

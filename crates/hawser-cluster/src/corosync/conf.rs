@@ -115,8 +115,16 @@ impl Conf {
                     section.entries.push(Entry::Value(key, value, Line(at)));
                 }
             } else {
+                let cut = if line.chars().count() > SHOWN {
+                    "…"
+                } else {
+                    ""
+                };
                 let shown: String = line.chars().take(SHOWN).collect();
-                return Err(wrong(&shown, "`key: value`, `name {` or `}`"));
+                return Err(wrong(
+                    &format!("\"{shown}{cut}\""),
+                    "`key: value`, `name {` or `}`",
+                ));
             }
         }
         match (open.pop(), open.is_empty()) {
@@ -185,7 +193,7 @@ mod tests {
             Conf::parse("totem {\n version 2\n}")
                 .unwrap_err()
                 .to_string(),
-            "corosync.conf, line 2: version 2; allowed: `key: value`, `name {` or `}`"
+            "corosync.conf, line 2: \"version 2\"; allowed: `key: value`, `name {` or `}`"
         );
         assert_eq!(
             Conf::parse("totem {\n").unwrap_err().found,

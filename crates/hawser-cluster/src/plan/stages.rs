@@ -102,7 +102,7 @@ impl Stages<'_> {
     /// Only where systemd runs: a lab's init starts the target itself.
     fn systemd(&self, done: &mut Done) {
         if let Some(file) = units::drop_in(self.file) {
-            let text = "what offers the pools starts before Pacemaker and ends after it";
+            let text = "the NFS server and tgtd start before Pacemaker and end after it";
             self.one_file(&file, ("systemd", text), |there| there.systemd, done);
         }
     }

@@ -285,7 +285,7 @@ impl Bench {
         }
     }
 
-    /// Sets the context for a drill whose client is reached in this way, on another machine.
+    /// Makes the context of a drill whose client is reached in this way, on another machine.
     pub fn with<T>(
         &self,
         world: &World,

@@ -119,7 +119,7 @@ fn real() -> Wire {
     Wire::of(Clock::default())
 }
 
-/// Sets the context for a client that opens its units so.
+/// Makes the context of a client that opens its units so.
 fn in_context(open: OpenUnit, wire: &Wire, work: impl FnOnce(&mut DrillContext<'_>)) {
     let bench = Bench::new();
     let wire = wire.clone();

@@ -54,7 +54,7 @@ pub fn run(_args: Args) -> miette::Result<ExitCode> {
     shown.and(end)?;
     tell(
         "These heads were namespaces of this machine's kernel. As machines, each with a kernel and systemd of its\n\
-         own, and with pools on ZFS or LVM (docs/machines.md):\n\n\
+         own (docs/machines.md, also for pools on ZFS and LVM):\n\n\
          hawser lab up --lab m --machines --cluster\n\
          hawser drill power-cut --lab m\n\
          hawser lab down --lab m",

@@ -7,7 +7,7 @@ use crate::support::verbs::verb;
 use crate::{example, has_images};
 
 /// Boots without a pool in a row, once nothing is planted any more.
-const QUIET_BOOTS: usize = 5;
+const QUIET_BOOTS: usize = 10;
 
 /// A lab whose cluster is not set up yet: what a head does here, it does by itself.
 fn bare(file: &str) -> Lab {
@@ -169,7 +169,7 @@ fn a_boot_imports_no_pool_of_zfs_once_what_plan_names_is_gone() {
     lab.sh("head2", "sync");
     boot(&lab, "head2");
     nothing_is_planted(&lab);
-    for _ in 0..QUIET_BOOTS {
+    for _ in 0..QUIET_BOOTS / 2 {
         for head in ["head1", "head2"] {
             boot(&lab, head);
             assert_eq!(zpools(&lab, head), "", "{head}");

@@ -160,7 +160,7 @@ fn an_appliance_on_zfs_loses_a_head_and_nothing_that_it_acknowledged() {
     let lab = built("machines-zfs.toml");
     by_the_serial_line(&lab);
     encrypted(&lab);
-    lab.sh("head1", "zpool set multihost=on vmpool01");
+    lab.sh("head2", "zpool set multihost=on vmpool02");
     let report = appliance(&lab, |head| on_zfs(&lab, head));
     watched(&report);
     let unlocked = lab.sh(
@@ -360,6 +360,15 @@ fn an_appliance_on_lvm_loses_a_head_and_nothing_that_it_acknowledged() {
             &format!("test -b /dev/{own}/volume01 && test ! -e /dev/{other}"),
         );
     });
+    // One way to the client is down, and it has another.
+    held(&lab, "san-down", json!([]));
+    whole(&lab);
+    // A head without memory is slow, and serves.
+    held(&lab, "memory-pressure", json!([]));
+    whole(&lab);
+    // Each head fences the other one; head2 waits first.
+    held(&lab, "split-brain", json!(["head2"]));
+    whole(&lab);
 }
 
 /// A head without room in /run, and with a full journal, is told of, and gives its pool up as any other: a stop that failed
@@ -626,12 +635,12 @@ fn directories_by_nfs_are_written_and_locked_on_whichever_pool_comes_or_goes() {
             refused(file),
             "{after}: somebody else has the lock of {unit}"
         );
-        let complaints = "dmesg | grep -ciE 'lost|failed to reclaim' || :";
+        let complaints = "dmesg | grep -iE 'lost|failed to reclaim' || :";
         let said = lab.sh(
             "client1",
             &format!("systemctl is-active {unit}; {complaints}"),
         );
-        assert_eq!(said, "active\n0\n", "{after}: {unit}");
+        assert_eq!(said, "active\n", "{after}: {unit}");
     };
     let still_held = |after: &str| holds(after, "holder", "lock");
     // An administrator's restart. A look at the exports meanwhile found no server, and rightly so.
@@ -694,6 +703,24 @@ fn directories_by_nfs_are_written_and_locked_on_whichever_pool_comes_or_goes() {
     let other = lab.sh("client1", "cat /mnt/other/one && umount /mnt/other");
     assert_eq!(other, "one\n");
 
+    // An administrator reboots the head that serves, and does not stop the cluster before: its NFS server ends after the pool has moved.
+    let head = active_on(&whole(&lab), "vmpool01");
+    let before = boot(&lab, &head);
+    lab.try_sh(&head, "systemctl reboot");
+    let now = "cat /proc/sys/kernel/random/boot_id";
+    let booted = || {
+        let said = lab.try_sh(&head, now);
+        said.code == Some(0) && said.stdout != before
+    };
+    assert!(eventually(SLOW, booted));
+    whole(&lab);
+    still_held("a reboot");
+    let ended = lab.sh(
+        &head,
+        "journalctl -q -b -1 --no-pager -u pacemaker -u nfs-server | grep -oE 'Stopped (pacemaker|nfs-server)' | tail -n 2",
+    );
+    assert_eq!(ended, "Stopped pacemaker\nStopped nfs-server\n");
+
     // A lock of NFS 3, too: its holder is told to reclaim it, and who asks for it waits for the whole grace period.
     let head = active_on(&whole(&lab), "vmpool01");
     lab.sh(
@@ -706,9 +733,10 @@ fn directories_by_nfs_are_written_and_locked_on_whichever_pool_comes_or_goes() {
     drilled("power-cut", json!([head]));
     holds("power-cut", "holder3", "lock3");
 
-    // A client of 4.0 never says that it has reclaimed: who creates a file waits for the whole grace period.
+    // A client of 4.0 never says that it has reclaimed: who creates a file waits for the whole grace period, which has to last
+    // longer than such a host takes to serve the pool again.
     for head in ["head1", "head2"] {
-        let grace = "printf '[nfsd]\\ngrace-time=60\\n' >/etc/nfs.conf.d/grace.conf";
+        let grace = "printf '[nfsd]\\ngrace-time=180\\n' >/etc/nfs.conf.d/grace.conf";
         lab.sh(head, grace);
     }
     lab.sh(
@@ -827,6 +855,12 @@ fn appliance(lab: &Lab, look: impl Fn(&str)) -> Value {
     }
     assert!(ok(lab, "plan", &[]).contains("0 changes"));
 
+    let verified = lab.sh(
+        "head1",
+        "crm_verify --live-check -V 2>&1 || echo ended with $?",
+    );
+    assert_eq!(verified, "", "its own Pacemaker finds the CIB right");
+
     // The client's kernel has a file system on a pool that moves under it.
     login(lab, "client1", "10.72.2.208");
     lab.sh(
@@ -883,15 +917,42 @@ fn appliance(lab: &Lab, look: impl Fn(&str)) -> Value {
     };
     alua("before");
     reserved("before");
-    lab.sh("client1", "echo before >/mnt/one && sync /mnt/one");
+    lab.sh(
+        "client1",
+        "echo before >/mnt/one && dd if=/dev/zero of=/mnt/drill.img bs=1M count=8 2>/dev/null && sync",
+    );
     ok(lab, "move", &["vmpool02", "head1"]);
     lab.sh("client1", "echo after >/mnt/two && sync /mnt/two");
     assert_eq!(active_on(&whole(lab), "vmpool02"), "head1");
     alua("a switchover");
     reserved("a switchover");
 
-    // A head without power.
-    let report = held_with(lab, "power-cut", json!(["head1"]), &[]);
+    // A head without power, under what a file system on multipath writes; and what the paths tell meanwhile.
+    lab.sh(
+        "client1",
+        r#"echo 'while sleep 0.5; do for path in /dev/disk/by-path/*vmpool02-lun-1; do timeout 5 sg_rtpg -d $path; done; done' >/root/alua
+           systemd-run --unit=alua sh -c 'exec sh /root/alua >/root/states 2>&1'"#,
+    );
+    let cluster = &status["cluster"];
+    let target = format!(
+        "{}/vmpool02:/mnt/drill.img",
+        cluster.as_str().expect("its name")
+    );
+    let by_path = [
+        "--pool",
+        "vmpool02",
+        "--path",
+        "/mnt/drill.img",
+        "--yes-break",
+        &target,
+    ];
+    let report = held_with(lab, "power-cut", json!(["head1"]), &by_path);
+    let states = lab.sh(
+        "client1",
+        "systemctl stop alua; grep 'access state' /root/states | sed 's/.*(//' | sort | uniq -c | sed 's/^ *[1-9][0-9]* //'",
+    );
+    assert_eq!(states.lines().count(), 1, "{states}");
+    assert!(states.contains("active/optimized"), "{states}");
     alua("a power cut");
     reserved("a power cut");
     let status = whole(lab);

@@ -24,6 +24,11 @@ pub(super) fn on_the_wire(heads: &Heads) {
     let late = &said.evidence("reordered-path")["reordered_packets"];
     assert!(late.as_u64() > Some(100), "{late}");
 
+    // Jitter alone, without `reorder`.
+    plant("delay 10ms 5ms");
+    let said = heads.check(&[RING0], &[]);
+    said.says(&["reordered-path"]);
+
     plant("duplicate 10%");
     let said = heads.check(&[RING0], &[]);
     said.says(&["duplicated-path"]);

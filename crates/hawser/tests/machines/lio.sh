@@ -137,6 +137,26 @@ blkdiscard $disk 2>/dev/null && no "given back although nobody may" || ok "nobod
 is "and what was written is there" 16384 "$(blocks)"
 : >/tank/exports.toml; start >/dev/null
 
+# A block is written if it has what the client says, and the target copies, unless nobody may.
+other=/dev/$(ls /sys/class/iscsi_session/session*/device/target*/*:2/block)
+head -c 512 /dev/zero >/tmp/old; head -c 512 /dev/urandom >/tmp/new; cat /tmp/old /tmp/new >/tmp/swap; cat /tmp/new /tmp/new >/tmp/again
+dd if=/tmp/old of=$disk oflag=direct 2>/dev/null
+swap() { sg_compare_and_write --in=/tmp/$1 --lba=0 --num=1 --xferlen=1024 $disk >/tmp/said 2>&1; }
+first() { dd if=$1 bs=512 count=1 iflag=direct 2>/dev/null | cmp -s - $2; }
+swap again; is "a block that has something else is not written (a miscompare)" 14 $?
+swap swap && first $disk /tmp/new && swap again && ok "one that has what the client says is" || no "COMPARE AND WRITE: $(cat /tmp/said)"
+copy() { sg_xcopy if=$disk of=$other bs=512 count=2048 >/tmp/said 2>&1; }
+copy && first $other /tmp/new && ok "the target copies from unit to unit" || no "EXTENDED COPY: $(cat /tmp/said)"
+printf '[defaults]\nats = false\n' >/tank/exports.toml; said=$(start) || no "without ats: $said"
+has "a start says what it sets" "emulate_caw = 0" "$said"
+swap again; is "nobody compares and writes where that is not wanted (an invalid opcode)" 9 $?
+copy && ok "while the target copies" || no "EXTENDED COPY without ats: $(cat /tmp/said)"
+printf '[defaults]\nxcopy = false\n' >/tank/exports.toml; said=$(start) || no "without xcopy: $said"
+has "a start says what it sets" "emulate_3pc = 0" "$said"
+copy && no "copied although nobody may" || ok "nobody has the target copy where that is not wanted"
+swap again && ok "while blocks are compared and written" || no "COMPARE AND WRITE without xcopy: $(cat /tmp/said)"
+: >/tank/exports.toml; start >/dev/null
+
 # A volume grows under a client, who reads and writes on in the same session.
 session=$(ls -d /sys/class/iscsi_session/session*)
 head -c 1M /dev/urandom >/tmp/before; dd if=/tmp/before of=$disk bs=1M oflag=direct conv=fsync 2>/dev/null

@@ -593,11 +593,19 @@ fn what_a_client_calls_itself_decides_nothing() {
     assert_eq!(monitor.code, Some(0), "{}", monitor.stderr);
     assert!(pool.try_start().stdout.contains("nothing to do"));
     let shown = pool.show();
+    let sessions = shown["targets"][0]["sessions"].as_array();
+    let sessions = sessions.expect("a list").iter();
+    let mut sessions: Vec<&str> = sessions.filter_map(serde_json::Value::as_str).collect();
+    sessions.sort_unstable();
+    // What a terminal would obey is shown by its number.
     assert_eq!(
-        shown["targets"][0]["sessions"].as_array().map(Vec::len),
-        Some(3)
+        sessions,
+        [
+            "iqn.2026-01.evil:a",
+            "iqn.2026-01.evil:b",
+            "iqn.2026-01.evil:c\\u001b[2J"
+        ]
     );
-    assert!(!shown.to_string().contains("\\u001b"), "{shown}");
     // A right that is taken away is taken from everybody who is logged in, whoever he says he is.
     pool.file("[[host_group]]\nname = \"h\"\nmembers = [\"iqn.2026-01.evil:a\"]\n[[view]]\nname = \"v\"\nhost_group = \"h\"");
     pool.start();

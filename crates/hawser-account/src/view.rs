@@ -8,6 +8,7 @@ use hawser_model::host::{HostFacts, HostWindow, Interface};
 use hawser_model::names::{HostName, InterfaceName, LinkName};
 use hawser_model::units::Packets;
 
+use crate::losses::Loss;
 use crate::packets::facts::{PhaseFacts, Side};
 use crate::packets::{phase_account, phases};
 
@@ -101,6 +102,21 @@ impl<'a> View<'a> {
     /// The phases of a path.
     pub(crate) fn on<'s>(&'s self, path: &'s Path) -> impl Iterator<Item = &'s PhaseView<'a>> {
         self.phases.iter().filter(move |p| p.path() == *path)
+    }
+
+    /// The side on which `host` is in a loss's phase.
+    pub(crate) fn side_of(&self, host: &HostName, loss: &Loss) -> Side {
+        match self.phases[loss.phase].facts.host(Side::Sender) == host {
+            true => Side::Sender,
+            false => Side::Receiver,
+        }
+    }
+
+    /// The interface of `host` that carried the lost packets.
+    pub(crate) fn interface_of(&self, host: &HostName, loss: &Loss) -> Option<InterfaceName> {
+        let side = self.side_of(host, loss);
+        let interface = self.phases[loss.phase].facts.interface(side);
+        interface.map(|(name, _)| name.clone())
     }
 
     /// Packets received on a path, all phases.

@@ -160,20 +160,9 @@ pub(super) fn place_on(view: &View<'_>, host: &HostName, losses: &[Loss]) -> Pla
         host: Some(host.clone()),
         peer: only(losses.iter().map(|l| peer(&l.path))),
         link: only(losses.iter().map(|l| l.path.link.clone())),
-        interface: only(losses.iter().map(|l| interface_of(view, host, l))).flatten(),
+        interface: only(losses.iter().map(|l| view.interface_of(host, l))).flatten(),
         object: None,
     }
-}
-
-/// The interface of `host` that carried the lost packets.
-fn interface_of(view: &View<'_>, host: &HostName, loss: &Loss) -> Option<InterfaceName> {
-    let facts = &view.phases[loss.phase].facts;
-    let side = if facts.host(Side::Sender) == host {
-        Side::Sender
-    } else {
-        Side::Receiver
-    };
-    facts.interface(side).map(|(name, _)| name.clone())
 }
 
 /// Fewer frames or packets in a minute are no alarm: at 10 Gbit/s a link that is as good as it has to be damages one in some
@@ -250,15 +239,6 @@ pub(super) fn links(losses: &[Loss]) -> BTreeSet<&LinkName> {
     losses.iter().map(|l| &l.path.link).collect()
 }
 
-/// The side on which `host` is in a loss's phase.
-pub(super) fn side_of(view: &View<'_>, host: &HostName, loss: &Loss) -> Side {
-    if view.phases[loss.phase].facts.host(Side::Sender) == host {
-        Side::Sender
-    } else {
-        Side::Receiver
-    }
-}
-
 /// How much `name` gained on the losses' hosts, each phase once.
 pub(super) fn counter_over(
     view: &View<'_>,
@@ -272,7 +252,7 @@ pub(super) fn counter_over(
         .filter(|l| seen.insert(l.phase))
         .fold(0u64, |sum, l| {
             let facts = &view.phases[l.phase].facts;
-            sum.saturating_add(read(facts, side_of(view, host, l)))
+            sum.saturating_add(read(facts, view.side_of(host, l)))
         })
 }
 

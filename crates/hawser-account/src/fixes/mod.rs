@@ -17,7 +17,6 @@ pub use linked_knobs::{in_order, others, siblings};
 
 use crate::findings::found;
 use crate::losses::Loss;
-use crate::packets::facts::Side;
 use crate::view::{Path, View};
 
 /// Everything that might cure one finding on one host.
@@ -190,7 +189,7 @@ pub fn plans(case: &Case) -> Vec<Plan> {
             .filter(|l| link.is_none_or(|link| l.path.link == *link))
             .max_by_key(|l| l.packets);
         let interface = (end.as_ref().map(|e| e.1.clone()))
-            .or_else(|| worst.and_then(|loss| interface(&view, loss, host)))
+            .or_else(|| worst.and_then(|loss| view.interface_of(host, loss)))
             .or_else(|| place.interface.clone());
         let at = At {
             interface: interface.as_ref(),
@@ -289,16 +288,6 @@ pub(crate) fn stream_of(measured: &Measurement) -> Option<TrialTraffic> {
         due: None,
         engine: false,
     })
-}
-
-fn interface(view: &View<'_>, loss: &Loss, host: &HostName) -> Option<InterfaceName> {
-    let facts = &view.phases[loss.phase].facts;
-    let side = if facts.host(Side::Sender) == host {
-        Side::Sender
-    } else {
-        Side::Receiver
-    };
-    facts.interface(side).map(|(name, _)| name.clone())
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use hawser_cluster::plan::fenced;
 use hawser_cluster::timing::EngineTiming;
-use hawser_model::cluster_file::{ClusterFile, Role};
+use hawser_model::cluster_file::{ClusterFile, NodeEntry, Role};
 use hawser_model::drill::{Promises, Scenario as Described, ServicePromise};
 use hawser_model::names::LinkName;
 use hawser_model::toml_file::Period;
@@ -147,20 +147,20 @@ fn may_be_fenced(context: &DrillContext<'_>, then_ms: u64) -> Promises {
 /// it: how soon it is lost, and what holds the shot back, is the file's to choose.
 fn off(context: &DrillContext<'_>) -> u64 {
     let file = context.file;
-    let active = file.node(context.active.as_str());
-    let off = active.and_then(|node| fenced(file, node));
-    off.unwrap_or_else(|| lost(file)).as_millis()
+    off_by(file, file.node(context.active.as_str())).as_millis()
 }
 
-fn lost(file: &ClusterFile) -> Period {
-    EngineTiming::of(file).declared_lost(file.nodes.len())
+/// The same of a node; of one that nothing fences, when it is lost.
+fn off_by(file: &ClusterFile, node: Option<&NodeEntry>) -> Period {
+    let off = node.and_then(|node| fenced(file, node));
+    off.unwrap_or_else(|| EngineTiming::of(file).declared_lost(file.nodes.len()))
 }
 
 /// After how much silence of all a cluster's heads the last of them that is to be fenced is off, by the file's times.
 pub(crate) fn all_off(file: &ClusterFile) -> Duration {
-    let off = file.nodes.iter().map(|node| fenced(file, node));
-    let off = off.map(|it| it.unwrap_or_else(|| lost(file)).as_millis());
-    Duration::from_millis(off.max().unwrap_or_default())
+    let nodes = file.nodes.iter();
+    let off = nodes.map(|node| off_by(file, Some(node)).as_millis()).max();
+    Duration::from_millis(off.unwrap_or_default())
 }
 
 /// Nobody is fenced, and clients wait no longer than this.

@@ -24,7 +24,7 @@ use serde::Serialize;
 use crate::cause::{
     Cause, CheckCause, Found, Words, as_number, counted, host, in_brackets, on_link, peer,
 };
-use crate::causes::claims::{Lost, claim_sides, lost_on, main_reason, sent_in, side_of};
+use crate::causes::claims::{Lost, claim_sides, lost_on, main_reason, sent_in};
 use crate::losses::{Loss, Losses, packets};
 use crate::packets::events::{self, Direction};
 use crate::packets::facts::Side;
@@ -186,7 +186,7 @@ fn kernel_reason(view: &View<'_>, host: &HostName, group: &[Loss]) -> Option<Str
     let mut seen = BTreeSet::new();
     for loss in group.iter().filter(|l| seen.insert(l.phase)) {
         let facts = &view.phases[loss.phase].facts;
-        for event in events::own(facts, side_of(view, host, loss), Direction::Forward) {
+        for event in events::own(facts, view.side_of(host, loss), Direction::Forward) {
             if Some(event.stage.layer) == loss.layer {
                 let sum = sums.entry(event.reason).or_default();
                 *sum = sum.saturating_add(event.packets);
@@ -225,7 +225,7 @@ fn rule(view: &View<'_>, host: &HostName, group: &[Loss]) -> Option<(String, u64
     let mut sums = BTreeMap::<String, u64>::new();
     let mut seen = BTreeSet::new();
     for loss in group.iter().filter(|l| seen.insert(l.phase)) {
-        let side: Side = side_of(view, host, loss);
+        let side: Side = view.side_of(host, loss);
         for (name, moved) in rule_counters(&view.phases[loss.phase].facts, side) {
             let sum = sums.entry(name.to_owned()).or_default();
             *sum = sum.saturating_add(moved);

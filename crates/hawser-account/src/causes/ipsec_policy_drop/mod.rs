@@ -14,7 +14,7 @@ use hawser_model::units::Packets;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, counted, host, in_brackets, on_link, peer};
-use crate::causes::claims::{Lost, by_host, lost_on, main_reason, named, side_of};
+use crate::causes::claims::{Lost, by_host, lost_on, main_reason, named};
 use crate::losses::{Loss, Losses};
 use crate::packets::{POLICY, POLICY_COUNTERS};
 use crate::view::View;
@@ -48,7 +48,7 @@ impl Refusals {
         let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
         let phases: BTreeMap<usize, &Loss> = group.iter().map(|l| (l.phase, l)).collect();
         for (phase, loss) in phases {
-            let window = view.phases[phase].facts.window(side_of(view, host, loss));
+            let window = view.phases[phase].facts.window(view.side_of(host, loss));
             for (name, moved) in window.counters.under(POLICY_COUNTERS) {
                 let sum = sums.entry(name).or_default();
                 *sum = sum.saturating_add(moved);

@@ -17,7 +17,7 @@ use serde::Serialize;
 use crate::cause::{
     Cause, CheckCause, Found, Words, at_interface, counted, host, in_brackets, interface, peer,
 };
-use crate::causes::claims::{Lost, by_host, counter_over, lost_on, main_reason, side_of};
+use crate::causes::claims::{Lost, by_host, counter_over, lost_on, main_reason};
 use crate::compare::topic::{About, Topic};
 use crate::losses::{Loss, Losses};
 use crate::view::View;
@@ -131,7 +131,7 @@ fn queue(view: &View<'_>, host: &HostName, group: &[Loss]) -> Option<String> {
     let mut best: Option<(u64, String)> = None;
     for loss in group {
         let facts = &view.phases[loss.phase].facts;
-        let side = side_of(view, host, loss);
+        let side = view.side_of(host, loss);
         for device in facts.devices(side) {
             let prefix = format!("qdisc/{device}/");
             for (name, drops) in facts.window(side).counters.under(&prefix) {

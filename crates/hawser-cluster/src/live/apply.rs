@@ -13,7 +13,7 @@ use super::effects::perform;
 use super::settle::{Settled, Waiting, not_done, wait_settled};
 use super::status::not_running;
 use super::undo::{take_back, undo_of};
-use super::{Fences, LiveError, OnHead, Secrets, device, gather, head, live_cib};
+use super::{LiveError, OnHead, Secrets, Slow, device, gather, head, live_cib};
 use crate::plan::{Change, Effect, Facts, Plan, PlanError, beyond, differences, plan};
 use crate::simulate::CrmSimulate;
 
@@ -135,12 +135,14 @@ pub fn apply(
     let (mut first, mut waited) = (true, false);
     for round in 0..ROUNDS {
         let ask = if round == 0 {
-            Fences::Asked
+            Slow::Asked
         } else {
-            Fences::LeftAlone
+            Slow::LeftAlone
         };
         if round == 0 {
-            said("the nodes are asked what they have, and each fence device whether it answers");
+            said(
+                "the nodes are asked what they have and whether they see their pools, and each fence device whether it answers",
+            );
         }
         let mut facts = gather(file, heads, secrets, ask)?;
         match &fences {
@@ -192,7 +194,7 @@ pub fn apply(
             }
         }
     }
-    let facts = gather(file, heads, secrets, Fences::LeftAlone)?;
+    let facts = gather(file, heads, secrets, Slow::LeftAlone)?;
     let plan = plan_live(file, &facts, heads)?;
     if !plan.is_empty() {
         return Err(ApplyError::NeverDone {

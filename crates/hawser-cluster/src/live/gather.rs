@@ -3,23 +3,27 @@
 use std::collections::BTreeMap;
 
 use hawser_host::{Host, HostError, Hosts, on_all};
-use hawser_model::cluster_file::ClusterFile;
+use hawser_model::cluster_file::{ClusterFile, Pool};
 use hawser_model::names::HostName;
 
 use super::fence_questions::{answers, questions};
 use super::{LiveError, Secrets, live_cib};
 use crate::cib::fencing::node_files;
-use crate::host::questions::{AskFence, CheckPrograms, ListInterfaces, ReadFile, TakeInventory};
+use crate::host::questions::{
+    AskFence, CheckPrograms, ListInterfaces, LookAtPools, ReadFile, TakeInventory,
+};
+use crate::host::view::{Limits, PoolQuestion, Storage};
 use crate::host::{Inventory, OwnedFile};
 use crate::plan::{AUTHKEY, COROSYNC_CONF, Facts, NodeFacts, hooks, nics};
 use crate::units::{self, ALERT, APPLY_MARK, WATCH_FILE};
 
-/// Whether fence devices are asked for their status, which takes a second or two.
+/// Whether what takes seconds is asked as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fences {
-    /// Each device is asked once, from a node that it does not fence; from each node if it acts by reservations.
+pub enum Slow {
+    /// Each fence device is asked for its status once, from a node that it does not fence; from each node if it acts by
+    /// reservations. Each head looks for the disks of the pools that it may run.
     Asked,
-    /// None is.
+    /// Nothing of that.
     LeftAlone,
 }
 
@@ -35,7 +39,7 @@ pub fn gather(
     file: &ClusterFile,
     heads: &mut Hosts,
     secrets: &Secrets,
-    fences: Fences,
+    slow: Slow,
 ) -> Result<Facts, LiveError> {
     let mut wanted: BTreeMap<String, OwnedFile> = BTreeMap::new();
     for node_file in node_files(file)
@@ -45,12 +49,10 @@ pub fn gather(
     {
         wanted.insert(node_file.path.clone(), secrets.fill(&node_file)?);
     }
-    let questions = match fences {
-        Fences::Asked => {
-            let nodes: Vec<HostName> = heads.keys().cloned().collect();
-            questions(file, &nodes)
-        }
-        Fences::LeftAlone => BTreeMap::new(),
+    let nodes: Vec<HostName> = heads.keys().cloned().collect();
+    let (questions, pools) = match slow {
+        Slow::Asked => (questions(file, &nodes), pool_questions(file, &nodes)),
+        Slow::LeftAlone => (BTreeMap::new(), BTreeMap::new()),
     };
     let read = on_all(heads, |name, head| -> Result<_, HostError> {
         let (mut facts, inventory) = node(head, &wanted)?;
@@ -62,6 +64,10 @@ pub fn gather(
         let programs = hooks::programs(file, name);
         if !programs.is_empty() {
             facts.unfit_programs = head.ask(&CheckPrograms { programs })?;
+        }
+        if let Some(pools) = pools.get(name).cloned() {
+            let limits = Limits::PATIENT;
+            facts.pools = head.ask(&LookAtPools { pools, limits })?;
         }
         let mut said = BTreeMap::new();
         for question in questions.get(name).into_iter().flatten() {
@@ -91,6 +97,20 @@ pub fn gather(
         facts.cib = live_cib(heads)?.map(|(_, cib)| cib);
     }
     Ok(facts)
+}
+
+/// For each of these nodes the pools that it may run. What they offer is asked nowhere: they may not be there yet.
+fn pool_questions(file: &ClusterFile, nodes: &[HostName]) -> BTreeMap<HostName, Vec<PoolQuestion>> {
+    let question = |pool: &Pool| PoolQuestion {
+        pool: pool.name.to_string(),
+        exports: None,
+        iscsi: false,
+        root: pool.root(),
+        storage: Storage::of(pool),
+    };
+    let of = |node: &HostName| file.pools_on(node).map(question).collect::<Vec<_>>();
+    let all = nodes.iter().map(|node| (node.clone(), of(node)));
+    all.filter(|(_, pools)| !pools.is_empty()).collect()
 }
 
 /// What the cluster file is that a head's watch judges by.
@@ -164,6 +184,7 @@ fn node(
         boot: Some(inventory.boot.clone()),
         ports: inventory.ports.clone(),
         watch: inventory.watch,
+        pools: BTreeMap::new(),
     };
     Ok((facts, inventory))
 }

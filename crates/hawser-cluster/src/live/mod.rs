@@ -32,7 +32,7 @@ use crate::simulate::{Answer as Simulated, Event, SimulateError, Simulator};
 
 pub use apply::{Applied, ApplyError, Options, apply, plan_live};
 pub use fence_questions::{FenceAsk, fence_asks};
-pub use gather::{Fences, gather};
+pub use gather::{Slow, gather};
 pub use judged::{JUDGE_PATIENTLY, JUDGE_PROMPTLY, judged};
 pub use links::{grew, links_said};
 pub use operate::{Manner, Operated, move_pool, set_standby};

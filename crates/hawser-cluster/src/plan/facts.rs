@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::boot::BootFacts;
 use super::ports::HeadPorts;
+use crate::host::view::PoolView;
 
 /// What is known about the nodes and the cluster they form.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,6 +81,9 @@ pub struct NodeFacts {
     /// The unit of its watch; none where systemd does not run.
     #[serde(default)]
     pub watch: Option<WatchFacts>,
+    /// How it sees the pools that it may run; empty: nobody has looked.
+    #[serde(default)]
+    pub pools: BTreeMap<String, PoolView>,
 }
 
 /// The unit of the watch on a node.

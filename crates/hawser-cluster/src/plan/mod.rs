@@ -179,6 +179,7 @@ pub fn plan(
             .into_iter()
             .chain(notes(file, &live, &diff))
             .chain(kept::offered_by_others(&desired, &live))
+            .chain(notes::no_takeover(facts))
             .chain(watch_unit::notes(file, facts))
             .map(|note| note.to_string())
             .chain(hints.iter().map(ToString::to_string))

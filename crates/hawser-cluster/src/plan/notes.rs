@@ -6,6 +6,7 @@ use std::fmt;
 use hawser_model::cluster_file::{ClusterFile, NodeEntry, Period, PoolKind, Role};
 
 use super::diff::CibDiff;
+use super::facts::Facts;
 use super::forecast::{Forecast, forecast};
 use crate::cib::edit::in_standby;
 use crate::timing::DUEL;
@@ -59,6 +60,8 @@ pub enum Note {
         /// What that is held against.
         forecast: Forecast,
     },
+    /// A head could not have a pool that it may run: in words.
+    NoTakeover(String),
     /// The unit of a node's watch is the site's own.
     OwnWatchUnit(String),
     /// A node in standby.
@@ -122,6 +125,7 @@ impl fmt::Display for Note {
                 "client {client} gives up its disks after {:.1} s, and {forecast}",
                 waits.0.as_secs_f64()
             ),
+            Self::NoTakeover(why) => f.write_str(why),
             Self::OwnWatchUnit(node) => write!(
                 f,
                 "{WATCH_UNIT} on {node} was not made by Hawser: its text is left alone"
@@ -207,6 +211,15 @@ pub fn notes(file: &ClusterFile, live: &Element, diff: &CibDiff) -> Vec<Note> {
             .map(|key| Note::LeftAlone(key.to_string())),
     );
     notes
+}
+
+/// Heads that could not have a pool that they may run: on the day its head dies they would fail.
+pub(super) fn no_takeover(facts: &Facts) -> impl Iterator<Item = Note> {
+    facts.nodes.iter().flat_map(|(head, there)| {
+        let pools = there.pools.iter();
+        let why = pools.filter_map(|(pool, seen)| seen.no_takeover(pool, head));
+        why.map(Note::NoTakeover)
+    })
 }
 
 /// Of two nodes without a third vote one must shoot clearly before the other. That the delays differ at all, the file's

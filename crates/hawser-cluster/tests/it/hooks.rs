@@ -1,7 +1,7 @@
 //! Hooks of pools, their interfaces, and ports of links: what a plan does when they come, change and go, and what it says of programs that cannot be run.
 
 use hawser_cluster::hooks::AGENT;
-use hawser_cluster::live::{Fences, gather};
+use hawser_cluster::live::{Slow, gather};
 use hawser_cluster::plan::{Effect, Facts, plan};
 use hawser_cluster::simulate::CrmSimulate;
 use hawser_cluster::xml::Element;
@@ -208,7 +208,7 @@ fn heads_are_asked_about_the_programs_and_interfaces_that_the_file_names() {
     }
     let asked = |file: &ClusterFile| {
         let mut heads = heads(&cluster, &Wire::default());
-        let facts = gather(file, &mut heads, &bench.secrets(), Fences::LeftAlone).unwrap();
+        let facts = gather(file, &mut heads, &bench.secrets(), Slow::LeftAlone).unwrap();
         facts.nodes.get("head1").unwrap().clone()
     };
     let head = asked(&file);

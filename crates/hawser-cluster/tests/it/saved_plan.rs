@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use crate::apply::Bench;
 use crate::simulated::{Cluster, heads};
-use hawser_cluster::live::{Applied, ApplyError, Fences, Options, apply, gather, plan_live};
+use hawser_cluster::host::view::{PoolView, Told};
+use hawser_cluster::live::{Applied, ApplyError, Options, Slow, apply, gather, plan_live};
 use hawser_cluster::plan::{AUTHKEY, Origin, parse_saved, saved, saved_text};
 use hawser_cluster::xml::Element;
 use hawser_host::sim::Wire;
@@ -23,7 +24,7 @@ fn changed(from: &str, to: &str) -> ClusterFile {
 /// A plan of this file, through its text and back.
 fn reviewed(bench: &Bench, cluster: &Arc<Mutex<Cluster>>, file: &ClusterFile) -> SavedPlan {
     let mut heads = heads(cluster, &Wire::default());
-    let facts = gather(file, &mut heads, &bench.secrets(), Fences::LeftAlone).unwrap();
+    let facts = gather(file, &mut heads, &bench.secrets(), Slow::LeftAlone).unwrap();
     let plan = plan_live(file, &facts, &mut heads).unwrap();
     let origin = Origin {
         file,
@@ -236,4 +237,33 @@ fn no_secret_and_no_digest_of_one_is_in_a_plan() {
         reviewed(&bench, &cluster, &bench.golden.file)
     };
     assert_eq!(keyed(&[1; 256]), keyed(&[2; 256]));
+}
+
+#[test]
+fn a_plan_names_a_head_that_could_not_have_a_pool_and_keeps_nobody_from_applying() {
+    let bench = Bench::new();
+    let cluster = Cluster::bare(&bench.golden);
+    let why = "its log device /dev/nvme0n1 is UNAVAIL there";
+    {
+        let mut cluster = cluster.lock().unwrap();
+        let head2 = cluster.machines.get_mut("head2").unwrap();
+        let away = PoolView::Away(Told::Said(Some(why.into())));
+        head2.pools.insert("vmpool01".into(), away);
+        let there = PoolView::Away(Told::Said(None));
+        head2.pools.insert("vmpool02".into(), there);
+    }
+    let file = &bench.golden.file;
+    let mut heads = heads(&cluster, &Wire::default());
+    let mut told = |slow| {
+        let facts = gather(file, &mut heads, &bench.secrets(), slow).unwrap();
+        let report = plan_live(file, &facts, &mut heads).unwrap().report;
+        assert_eq!(report.problems, [""; 0]);
+        let notes = report.notes.into_iter();
+        let told = notes.filter(|note| note.contains("take over"));
+        told.collect::<Vec<_>>()
+    };
+    let expected = format!("head2 could not take over vmpool01: {why}");
+    assert_eq!(told(Slow::Asked), [expected]);
+    assert_eq!(told(Slow::LeftAlone), [""; 0]);
+    bench.apply(&cluster, &Wire::default()).unwrap();
 }

@@ -13,11 +13,11 @@ use crate::golden::{Golden, ports};
 use hawser_cluster::cib::edit::with_standby;
 use hawser_cluster::host::questions::{
     AskDeviceVote, AskFence, CheckPrograms, ForgetMove, InstallExports, InstallWatch,
-    ListInterfaces, MoveResource, PatchCib, ReadCib, ReadFile, ReloadCorosync, RemoveFile, SeedCib,
-    SetDevice, Settle, Simulate, Standby, StartEngine, StopEngine, TakeInventory, WithdrawEngine,
-    WithdrawWatch, WriteFile,
+    ListInterfaces, LookAtPools, MoveResource, PatchCib, ReadCib, ReadFile, ReloadCorosync,
+    RemoveFile, SeedCib, SetDevice, Settle, Simulate, Standby, StartEngine, StopEngine,
+    TakeInventory, WithdrawEngine, WithdrawWatch, WriteFile,
 };
-use hawser_cluster::host::view::{HeadView, Quorum, Told, ViewQuestion};
+use hawser_cluster::host::view::{HeadView, PoolView, Quorum, Told, ViewQuestion};
 use hawser_cluster::host::{Inventory, OwnedFile};
 use hawser_cluster::live::left_orders;
 use hawser_cluster::plan::{PortFacts, WatchFacts, WatchUnitFile};
@@ -55,6 +55,8 @@ pub struct Machine {
     pub unfit: BTreeMap<String, String>,
     /// Whether the unit of its watch is installed and runs; none: it has no systemd.
     pub watched: Option<bool>,
+    /// How it sees pools; as one that could take them over where nothing is said.
+    pub pools: BTreeMap<String, PoolView>,
     /// Its CIB before its Pacemaker ever ran.
     pub seed: Option<String>,
 }
@@ -189,6 +191,7 @@ hawser_host::answers! {
         let ports = machine.ports.values();
         ports.map(|port| port.interface.clone()).collect()
     });
+    LookAtPools: |_, head| head.with(|machine| machine.pools.clone());
     CheckPrograms: |ask, head| {
         head.with(|machine| {
             let unfit = machine.unfit.iter().filter(|(path, _)| ask.programs.contains(*path));

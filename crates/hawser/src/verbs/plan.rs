@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use hawser_cluster::cib;
 use hawser_cluster::cib::secrets::{Content, NodeFile};
 use hawser_cluster::corosync;
-use hawser_cluster::live::{Fences, gather, plan_live};
+use hawser_cluster::live::{Slow, gather, plan_live};
 use hawser_cluster::numbering::Numbering;
 use hawser_cluster::plan::{AUTHKEY, AUTHKEY_BYTES};
 use hawser_cluster::simulate::{CrmSimulate, Scenario, SimulateError, what_if};
@@ -81,12 +81,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
 fn live(known: &Known, args: &Args) -> miette::Result<ExitCode> {
     known.check_secrets()?;
     let mut reached = known.reach()?;
-    let facts = gather(
-        &known.file,
-        &mut reached.heads,
-        &known.secrets,
-        Fences::Asked,
-    );
+    let facts = gather(&known.file, &mut reached.heads, &known.secrets, Slow::Asked);
     let facts = facts.map_err(|e| miette::miette!("{e}"))?;
     let plan = plan_live(&known.file, &facts, &mut reached.heads);
     let plan = plan.map_err(|e| miette::miette!("{e}"))?;

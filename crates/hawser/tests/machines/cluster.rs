@@ -159,6 +159,7 @@ fn an_appliance_on_zfs_loses_a_head_and_nothing_that_it_acknowledged() {
     }
     let lab = built("machines-zfs.toml");
     by_the_serial_line(&lab);
+    with_a_log_of_its_own(&lab);
     encrypted(&lab);
     lab.sh("head2", "zpool set multihost=on vmpool02");
     let report = appliance(&lab, |head| on_zfs(&lab, head));
@@ -249,6 +250,22 @@ fn by_the_serial_line(lab: &Lab) {
     assert_eq!(boots(), before, "nobody is fenced");
 }
 
+/// A head has a log device that the other one does not have, and `plan` says before the day that the other one refuses the pool.
+fn with_a_log_of_its_own(lab: &Lab) {
+    lab.sh(
+        "head2",
+        "truncate -s 128M /root/log && zpool add -f vmpool02 log /root/log",
+    );
+    let refused = "head1 could not take over vmpool02: its log device /root/log is UNAVAIL there";
+    let plan = ok(lab, "plan", &[]);
+    assert!(plan.contains(refused), "{plan}");
+    is_told(lab, |degraded| any(degraded, |it| it.starts_with(refused)));
+    lab.sh("head2", "zpool remove vmpool02 /root/log && rm /root/log");
+    whole(lab);
+    let plan = ok(lab, "plan", &[]);
+    assert!(!plan.contains("take over"), "{plan}");
+}
+
 /// Makes an encrypted volume, whose key `status` misses on the other head until it is there.
 fn encrypted(lab: &Lab) {
     lab.sh(
@@ -282,6 +299,7 @@ fn an_appliance_on_debian_13_loses_a_head_and_is_upgraded_under_a_client() {
         let loaded = lab.sh(head, "cat /sys/module/zfs/version");
         assert!(loaded.starts_with("2.3.9"), "{loaded}");
     });
+    goldens_are_right_for_its_pacemaker(&lab);
     // The same packages again as newer ones, with the scripts that Debian's packages run.
     let packages = ["pacemaker", "resource-agents"];
     for head in ["head1", "head2"] {
@@ -306,6 +324,36 @@ fn an_appliance_on_debian_13_loses_a_head_and_is_upgraded_under_a_client() {
     let wanted = "apt-get has no other version of pacemaker than is installed";
     assert!(said.stderr.contains(wanted), "{}", said.stderr);
 }
+
+/// Its `crm_verify` has nothing to say of any golden CIB whose nodes are all up.
+fn goldens_are_right_for_its_pacemaker(lab: &Lab) {
+    let goldens = concat!(env!("CARGO_MANIFEST_DIR"), "/../hawser-cluster/goldens");
+    let goldens = std::fs::read_dir(goldens).expect("the golden clusters");
+    let mut seen = 0;
+    for golden in goldens {
+        let golden = golden.expect("a golden cluster").path();
+        let cib = std::fs::read_to_string(golden.join("cib.xml")).expect("its CIB");
+        let said = lab.sh(
+            "head1",
+            &format!("cat >golden.xml <<'CIB'\n{cib}\nCIB\n{VERIFY}"),
+        );
+        let expected = match golden.ends_with("without-fencing") {
+            // What a cluster without fencing has earned.
+            true => "warning: Blind faith: not fencing unseen nodes\n",
+            false => "",
+        };
+        assert_eq!(said, expected, "{}", golden.display());
+        seen += 1;
+    }
+    assert!(seen > 5, "{seen} golden clusters");
+}
+
+/// Prints the warnings and errors about `golden.xml` if all its nodes are up; without a status it only says that nobody is there.
+const VERIFY: &str = r#"
+set -e
+up=$(sed -n 's/.*<node .*uname="\([^"]*\)".*/--node-up=\1/p' golden.xml)
+crm_simulate --xml-file=golden.xml --simulate --quorum=1 $up --save-output=up.xml >simulated 2>&1 || { cat simulated; exit 1; }
+crm_verify --verbose --verbose --xml-file=up.xml 2>&1 | sed -n 's/.*\(warning:\|error:\)/\1/p'"#;
 
 /// Makes an installed package again, called newer, in /root.
 const AGAIN: &str = r#"again() {

@@ -18,6 +18,7 @@ mod make_fault;
 mod moves;
 mod node;
 mod offers;
+mod pools;
 mod power;
 mod programs;
 mod quorum_device;
@@ -47,6 +48,7 @@ pub use make_fault::MakeFault;
 pub use moves::{ForgetMove, MoveResource};
 pub use node::{InstallExports, ListInterfaces, TakeInventory};
 pub use offers::{ListOffers, ReadOffers};
+pub use pools::LookAtPools;
 pub use power::{Power, ReadFenceMetadata};
 pub use programs::CheckPrograms;
 pub use quorum_device::{AskDeviceVote, SetDevice};
@@ -68,6 +70,7 @@ pub struct Machine;
 hawser_host::questions! {
     Machine:
     ViewQuestion,
+    LookAtPools,
     TakeInventory,
     CheckPrograms,
     CompareKeys,

@@ -20,6 +20,7 @@ use crate::plan::boot::BootFacts;
 
 pub use engine::{Fencer, Quorum};
 pub use machine::{Clock, Folder, Port, Room};
+pub(super) use pools::look_at;
 pub use pools::{PoolView, Storage};
 pub use told::{Told, WhyNot};
 

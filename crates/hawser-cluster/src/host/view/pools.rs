@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use hawser_model::cluster_file::{At, Pool, PoolKind};
+use hawser_model::names::HostName;
 use serde::{Deserialize, Serialize};
 
 use super::bounded::{Begun, tool};
@@ -97,6 +98,30 @@ pub enum PoolView {
 }
 
 impl PoolView {
+    /// Why a head that does not have the pool could not take it over, or not with all its disks, or why that is not known; nothing
+    /// if it could.
+    pub fn no_takeover(&self, pool: &str, head: &HostName) -> Option<String> {
+        match self {
+            Self::Here { .. } | Self::Away(Told::Said(None)) => None,
+            Self::Away(Told::Said(Some(why))) => {
+                Some(format!("{head} could not take over {pool}: {why}"))
+            }
+            Self::Away(Told::Silent(seconds)) => Some(format!(
+                "whether {head} sees the disks of {pool} is not known yet: it has looked for {seconds} s, and a large shelf \
+                 takes longer"
+            )),
+            Self::Away(Told::Failed(why)) => Some(format!(
+                "whether {head} sees the disks of {pool} is not known: {why}"
+            )),
+            Self::Short(what) => Some(format!(
+                "{head} could take over {pool} only without a part of its disks: {what}"
+            )),
+            Self::Hangs(seconds) => Some(format!(
+                "the folder of {pool} on {head} does not answer within {seconds} s: its disks hang"
+            )),
+        }
+    }
+
     /// The ports of the portals at which it offers storage here, where its `exports.toml` could be read.
     pub fn ports(&self) -> Option<&BTreeSet<u16>> {
         match self {
@@ -121,25 +146,46 @@ impl PoolView {
 /// Questions about pools that were asked.
 pub(super) struct Asked {
     services: BTreeMap<String, Begun<Option<String>>>,
-    pools: Vec<(String, Begun<PoolView>)>,
+    pools: Looks,
+}
+
+/// Looks at pools that have begun.
+struct Looks(Vec<(String, Begun<PoolView>)>);
+
+impl Looks {
+    fn begin(pools: &[PoolQuestion], limits: Limits) -> Self {
+        let begin = |pool: &PoolQuestion| {
+            let asked = pool.clone();
+            let look = Begun::work(limits.view(), move || look(&asked, limits));
+            (pool.pool.clone(), look)
+        };
+        Self(pools.iter().map(begin).collect())
+    }
+
+    fn end(self) -> BTreeMap<String, PoolView> {
+        let seen = |begun: Begun<PoolView>| match begun.end() {
+            Told::Said(seen) => seen,
+            Told::Silent(seconds) => PoolView::Hangs(seconds),
+            Told::Failed(said) => PoolView::Away(Told::Failed(said)),
+        };
+        let all = self.0.into_iter();
+        all.map(|(pool, begun)| (pool, seen(begun))).collect()
+    }
+}
+
+/// Looks at these pools, all at the same time.
+pub(in crate::host) fn look_at(
+    pools: &[PoolQuestion],
+    limits: Limits,
+) -> BTreeMap<String, PoolView> {
+    Looks::begin(pools, limits).end()
 }
 
 impl Asked {
     pub fn begin(more: &MoreQuestions, limits: Limits) -> Self {
-        let limit = limits.head;
         Self {
-            services: services(&more.pools, limit),
-            pools: more
-                .pools
-                .iter()
-                .map(|pool| {
-                    let asked = pool.clone();
-                    (
-                        pool.pool.clone(),
-                        Begun::work(limits.view(), move || look(&asked, limits)),
-                    )
-                })
-                .collect(),
+            services: services(&more.pools, limits.head),
+            pools: Looks::begin(&more.pools, limits),
         }
     }
 
@@ -147,14 +193,7 @@ impl Asked {
         for (service, begun) in self.services {
             view.services.insert(service, begun.end());
         }
-        for (pool, begun) in self.pools {
-            let seen = match begun.end() {
-                Told::Said(seen) => seen,
-                Told::Silent(seconds) => PoolView::Hangs(seconds),
-                Told::Failed(said) => PoolView::Away(Told::Failed(said)),
-            };
-            view.pools.insert(pool, seen);
-        }
+        view.pools = self.pools.end();
     }
 }
 
@@ -265,6 +304,11 @@ fn disks(storage: &Storage, limit: u32) -> Told<Disks> {
             Told::Said(Disks::unless(there, || {
                 format!("{path} does not exist there")
             }))
+        }
+        // It is imported already, so that `zpool import` does not list it.
+        Storage::Zfs { name, .. } if Path::new("/proc/spl/kstat/zfs").join(name).exists() => {
+            let why = format!("{name} is imported there, and not mounted where the file has it");
+            Told::Said(Disks::Missing(why))
         }
         Storage::Zfs { name, options } => {
             let options: Vec<&str> = options.iter().map(String::as_str).collect();

@@ -110,45 +110,26 @@ fn services(file: &ClusterFile, head: &HostName, view: &HeadView, found: &mut Fi
 
 fn passive(pool: &Pool, head: &HostName, view: &HeadView, found: &mut Findings) {
     let name = &*pool.name;
-    match view.pools.get(name.as_str()) {
-        Some(PoolView::Away(Told::Said(Some(why)))) => {
-            let text = format!("{head} could not take over {name}: {why}");
-            found.costs(Sign::DisksMissing.of_on(name, head), text);
-        }
-        Some(PoolView::Short(what)) => {
-            let text =
-                format!("{head} could take over {name} only without a part of its disks: {what}");
-            found.costs(Sign::DisksShort.of_on(name, head), text);
-        }
-        Some(PoolView::Away(Told::Silent(seconds))) => {
-            let text = format!(
-                "whether {head} sees the disks of {name} is not known yet: it has looked for {seconds} s, and a large \
-                 shelf takes longer"
-            );
-            found.costs(Sign::DisksUnknown.of_on(name, head), text);
-        }
-        Some(PoolView::Away(told)) => {
-            if let Some(why) = told.why_not() {
-                let text = format!("whether {head} sees the disks of {name} is not known: {why}");
-                found.costs(Sign::DisksUnknown.of_on(name, head), text);
-            }
-        }
-        Some(PoolView::Hangs(seconds)) => {
-            let text = hangs(name, head, *seconds);
-            found.costs(Sign::DisksHang.of_on(name, head), text);
-        }
-        Some(PoolView::Here { .. }) => {
+    let Some(seen) = view.pools.get(name.as_str()) else {
+        return;
+    };
+    let sign = match seen {
+        PoolView::Away(Told::Said(None)) => return,
+        PoolView::Away(Told::Said(Some(_))) => Sign::DisksMissing,
+        PoolView::Short(_) => Sign::DisksShort,
+        PoolView::Away(Told::Silent(_) | Told::Failed(_)) => Sign::DisksUnknown,
+        PoolView::Hangs(_) => Sign::DisksHang,
+        PoolView::Here { .. } => {
             let text = format!(
                 "{name} is mounted on {head} too, where Pacemaker does not have it: two heads with one pool destroy it"
             );
             found.costs(Sign::PoolTwice.of(name), text);
+            return;
         }
-        None => {}
+    };
+    if let Some(text) = seen.no_takeover(name, head) {
+        found.costs(sign.of_on(name, head), text);
     }
-}
-
-fn hangs(pool: &str, head: &HostName, seconds: u32) -> String {
-    format!("the folder of {pool} on {head} does not answer within {seconds} s: its disks hang")
 }
 
 fn active(
@@ -167,10 +148,11 @@ fn active(
             disks,
             ..
         }) => (file, offered, room, disks),
-        Some(PoolView::Hangs(seconds)) => {
+        Some(seen @ PoolView::Hangs(_)) => {
             down(status, &pool.exports_id());
-            let text = hangs(&name, head, *seconds);
-            found.costs(Sign::DisksHang.of_on(&name, head), text);
+            if let Some(text) = seen.no_takeover(&name, head) {
+                found.costs(Sign::DisksHang.of_on(&name, head), text);
+            }
             return;
         }
         Some(PoolView::Away(_) | PoolView::Short(_)) => {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use hawser_tool::ToolError;
 use nix::errno::Errno;
 
-use crate::file::FileError;
+use crate::file::LabFileErrors;
 
 /// Why a lab could not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -27,7 +27,7 @@ pub enum LabError {
     },
     /// The lab file is wrong.
     #[error(transparent)]
-    File(#[from] Box<FileError>),
+    File(Box<LabFileErrors>),
     /// A cluster file that asks for what a lab does not have.
     #[error("{0}")]
     ClusterFile(String),

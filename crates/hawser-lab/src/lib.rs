@@ -40,7 +40,7 @@ pub use cluster::bmc::PowerChange;
 pub use cluster::{BmcSpec, ClusterSpec, ShelfSpec, UnitSpec};
 pub use down::{Down, down};
 pub use error::LabError;
-pub use file::FileError;
+pub use file::{BrokenLab, LabFileErrors};
 pub use guard::LabGuard;
 pub use interrupt::Interrupt;
 pub use lab::Lab;

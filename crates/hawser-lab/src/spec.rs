@@ -19,10 +19,6 @@ pub const MOST_NODES: usize = 64;
 pub const MOST_LINKS: usize = 16;
 /// The MTU of a link that does not name one.
 pub const DEFAULT_MTU: Mtu = Mtu(1500);
-/// The smallest MTU: less than 1280 is not an IPv6 link (RFC 8200, 5).
-pub const LEAST_MTU: u32 = 1280;
-/// The largest MTU that a veth pair and a bridge take.
-pub const MOST_MTU: u32 = 65_535;
 
 /// A lab as asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,8 +4,8 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-use hawser_model::cluster_file::{ClusterFile, ClusterFileErrors, parse, parse_complete};
-use hawser_model::toml_file::{Problem, line_and_column};
+use hawser_model::cluster_file::{ClusterFile, parse, parse_complete};
+use hawser_model::toml_file::{FileErrors, Problem, Rule, line_and_column};
 use miette::{LabeledSpan, MietteDiagnostic, NamedSource, Report};
 
 /// One thing wrong with a file.
@@ -16,6 +16,8 @@ pub struct Wrong {
     pub help: Option<String>,
     /// Where in the file, in bytes.
     pub span: Range<usize>,
+    /// Another place that it speaks of, in bytes.
+    pub related: Option<Range<usize>>,
     /// Line and column, from 1.
     pub line_column: (usize, usize),
 }
@@ -39,12 +41,12 @@ impl Source {
 
     /// What it says, when all is there that a cluster needs.
     pub fn complete(&self) -> miette::Result<ClusterFile> {
-        parse_complete(&self.text, &self.path).map_err(|e| cluster_file(&e))
+        parse_complete(&self.text, &self.path).map_err(|e| all(&e))
     }
 
     /// Its cluster file, which may lack what only building a cluster needs.
     pub fn parsed(&self) -> miette::Result<ClusterFile> {
-        parse(&self.text, &self.path).map_err(|e| cluster_file(&e))
+        parse(&self.text, &self.path).map_err(|e| all(&e))
     }
 
     /// What is wrong with a part of it.
@@ -52,6 +54,7 @@ impl Source {
         Wrong {
             message,
             help: None,
+            related: None,
             line_column: line_and_column(&self.text, span.start),
             span,
         }
@@ -79,25 +82,29 @@ pub fn report(path: &str, text: &str, wrong: &[Wrong]) -> Report {
     let mut diagnostic =
         MietteDiagnostic::new(format!("{path}:{line}:{column}: {}", first.message))
             .with_label(LabeledSpan::at(first.span.clone(), "here"));
+    if let Some(related) = first.related.clone() {
+        diagnostic = diagnostic.and_label(LabeledSpan::at(related, "and here"));
+    }
     if !help.is_empty() {
         diagnostic = diagnostic.with_help(help.trim_start().to_owned());
     }
     Report::new(diagnostic).with_source_code(NamedSource::new(path, text.to_owned()))
 }
 
-/// The same for a cluster file's errors.
-pub fn cluster_file(errors: &ClusterFileErrors) -> Report {
-    let mut all: Vec<_> = errors.errors.iter().collect();
+/// The same for all that is wrong with a file.
+pub fn all<R: Rule>(errors: &FileErrors<R>) -> Report {
+    let mut sorted: Vec<_> = errors.errors.iter().collect();
     // A slip in a key is why another one is missing.
-    all.sort_by_key(|e| {
+    sorted.sort_by_key(|e| {
         !matches!(e.problem, Problem::UnknownKey { .. }) || e.problem.suggestion().is_none()
     });
-    let wrong: Vec<Wrong> = all
+    let wrong: Vec<Wrong> = sorted
         .into_iter()
         .map(|e| Wrong {
             message: e.problem.to_string(),
             help: e.problem.help(),
             span: e.span.clone(),
+            related: e.related.clone(),
             line_column: (e.line, e.column),
         })
         .collect();

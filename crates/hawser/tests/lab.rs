@@ -433,9 +433,9 @@ fn a_mistake_in_a_lab_file_is_shown_in_its_place_and_nothing_is_built() {
     assert_eq!(ran.code, Some(2));
     for part in [
         "lab.toml:3",
-        "link[1].mttu",
+        "[[link]] \"ring0\" has no key \"mttu\"",
         "did you mean \"mtu\"",
-        "name, switch, mtu",
+        "mtu, name, serial, switch",
     ] {
         assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
     }

@@ -224,6 +224,7 @@ impl Pool {
                 Some(_) => mistake.span,
                 None => 0..0,
             },
+            related: None,
             line_column: (mistake.line, mistake.column),
         });
         let wrong: Vec<Wrong> = wrong.collect();

@@ -13,12 +13,13 @@ use hawser_lab::cluster::bmc;
 use hawser_lab::cluster::services;
 use hawser_lab::impair::{clear, reorder_line};
 use hawser_lab::{
-    Interrupt, Kind, Lab, LabError, LabName, LabSpec, Place, PowerLoss, Release, UpOutcome,
-    UpRequest, init,
+    BrokenLab, Interrupt, Kind, Lab, LabError, LabName, LabSpec, Place, PowerLoss, Release,
+    UpOutcome, UpRequest, init,
 };
+use hawser_model::toml_file::Problem;
 use miette::Report;
 
-use crate::bad_file::{self, Wrong};
+use crate::bad_file;
 use crate::output::{self, complain, say};
 
 pub use args::Args;
@@ -327,21 +328,16 @@ fn hold_line(args: HoldLine) -> Result<(), LabError> {
 /// An error as it is shown: a mistake in a lab file with the place in the file.
 fn report(error: LabError) -> Report {
     match error {
-        LabError::File(wrong) => {
-            let field = match wrong.field.as_str() {
-                "" => String::new(),
-                field => format!("{field}: "),
-            };
-            let first = Wrong {
-                message: format!("{field}{}", wrong.found),
-                help: Some(match wrong.field.as_str() {
-                    "cluster" => "this is a cluster file: --cluster builds its lab".to_owned(),
-                    _ => wrong.help(),
-                }),
-                span: wrong.span.clone(),
-                line_column: (wrong.line, wrong.column),
-            };
-            bad_file::report(&wrong.path, &wrong.text, &[first])
+        LabError::File(errors) => {
+            let of_a_cluster = |it: &Problem<BrokenLab>| matches!(it, Problem::UnknownKey { found, .. } if found == "cluster");
+            match errors.errors.iter().any(|it| of_a_cluster(&it.problem)) {
+                true => miette::miette!(
+                    help = "`hawser lab up --cluster --file` builds its lab",
+                    "{} is a cluster file",
+                    errors.path
+                ),
+                false => bad_file::all(&errors),
+            }
         }
         other => Report::msg(other.to_string()),
     }

@@ -101,12 +101,20 @@ pub(crate) struct Listed<F> {
 
 /// A cause that makes an outage longer than it has to be.
 pub(crate) trait OutageCause: Cause {
+    /// Whether it holds without a client and without the cluster's settings: it is found in the heads' own logs too.
+    const IN_LOGS: bool = false;
+
     /// Looks for it in a drill.
     fn find(view: &DrillView<'_>) -> Option<Found<Self>>;
 }
 
-/// Looks for a cause of an outage, and words it.
-pub(crate) type OutageFind = fn(&DrillView<'_>) -> Option<WordedFinding>;
+/// Looks for a cause of an outage.
+pub(crate) struct OutageFind {
+    /// Looks, and words it.
+    pub(crate) look: fn(&DrillView<'_>) -> Option<WordedFinding>,
+    /// See [`OutageCause::IN_LOGS`].
+    pub(crate) in_logs: bool,
+}
 
 impl Listed<OutageFind> {
     /// The entry of this cause.
@@ -115,7 +123,10 @@ impl Listed<OutageFind> {
             code: C::CODE,
             page: C::PAGE,
             about: C::ABOUT,
-            find: |view| C::find(view).map(Found::worded),
+            find: OutageFind {
+                look: |view| C::find(view).map(Found::worded),
+                in_logs: C::IN_LOGS,
+            },
         }
     }
 }
@@ -166,6 +177,8 @@ impl Listed<ClientFind> {
 pub(crate) trait CheckCause: Cause + 'static {
     /// Whether what is tried on one interface of a host says nothing of another one: each is a plan of its own then.
     const BY_INTERFACE: bool = false;
+    /// Whether it judges hosts as they stand, without traffic: `hawser watch` asks it all the time.
+    const STANDING: bool = false;
     /// Whether its cure shows only in a TCP stream that gets faster: one that is steady does not prove that it is cured.
     const SHOWN_BY_RATE: bool = false;
 
@@ -274,7 +287,12 @@ impl<C: CheckCause> CheckFound for Found<C> {
 }
 
 /// Looks for a cause in a check.
-pub(crate) type CheckFind = fn(&View<'_>, &mut Losses) -> Vec<Box<dyn CheckFound>>;
+pub(crate) struct CheckFind {
+    /// Looks.
+    pub(crate) look: fn(&View<'_>, &mut Losses) -> Vec<Box<dyn CheckFound>>,
+    /// See [`CheckCause::STANDING`].
+    pub(crate) standing: bool,
+}
 
 impl Listed<CheckFind> {
     /// The entry of this cause.
@@ -283,11 +301,14 @@ impl Listed<CheckFind> {
             code: C::CODE,
             page: C::PAGE,
             about: C::ABOUT,
-            find: |view, losses| {
-                let found = C::find(view, losses).into_iter();
-                found
-                    .map(|one| Box::new(one) as Box<dyn CheckFound>)
-                    .collect()
+            find: CheckFind {
+                look: |view, losses| {
+                    let found = C::find(view, losses).into_iter();
+                    found
+                        .map(|one| Box::new(one) as Box<dyn CheckFound>)
+                        .collect()
+                },
+                standing: C::STANDING,
             },
         }
     }

@@ -45,7 +45,7 @@ pub(crate) fn found(view: &View<'_>) -> (Vec<Box<dyn CheckFound>>, Losses) {
     let mut losses = Losses::of(view);
     let mut found: Vec<Box<dyn CheckFound>> = CAUSES
         .iter()
-        .flat_map(|cause| (cause.find)(view, &mut losses))
+        .flat_map(|cause| (cause.find.look)(view, &mut losses))
         .collect();
     found.sort_by(|a, b| a.rank().cmp(&b.rank()));
     (found, losses)

@@ -3,13 +3,14 @@
 use hawser_model::case::Case;
 use hawser_model::finding::WordedFinding;
 
-use crate::causes::STANDING;
+use crate::causes::CAUSES;
 use crate::losses::Losses;
 use crate::view::View;
 
 /// The codes of the causes that need no traffic.
 pub fn standing_codes() -> impl Iterator<Item = &'static str> {
-    STANDING.iter().map(|cause| cause.code)
+    let standing = CAUSES.iter().filter(|cause| cause.find.standing);
+    standing.map(|cause| cause.code)
 }
 
 /// Asks those causes of a check that judge what stands on the hosts, by what was read of them and of their UDP sockets, by what
@@ -18,9 +19,9 @@ pub fn standing_codes() -> impl Iterator<Item = &'static str> {
 pub fn standing(case: &Case) -> Vec<WordedFinding> {
     let view = View::new(case);
     let mut losses = Losses::of(&view);
-    let mut found: Vec<_> = STANDING
-        .iter()
-        .flat_map(|cause| (cause.find)(&view, &mut losses))
+    let causes = CAUSES.iter().filter(|cause| cause.find.standing);
+    let mut found: Vec<_> = causes
+        .flat_map(|cause| (cause.find.look)(&view, &mut losses))
         .collect();
     found.sort_by(|a, b| a.rank().cmp(&b.rank()));
     found.into_iter().map(|found| found.worded()).collect()

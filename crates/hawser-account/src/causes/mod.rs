@@ -89,18 +89,18 @@ mod vlan_mismatch;
 mod wrong_interface;
 
 mod bridge_group_limit;
-mod cipher_below_link;
-mod cipher_chained;
-mod cipher_without_instructions;
+pub(crate) mod cipher_below_link;
+pub(crate) mod cipher_chained;
+pub(crate) mod cipher_without_instructions;
 mod client_back_off;
 mod client_gives_up_early;
 mod client_one_path;
 mod client_path_held;
 mod client_pools_share_nfs;
 mod client_portal_of_head;
-mod congestion_control;
-mod copy_retransmits;
-mod cpu_limit;
+pub(crate) mod congestion_control;
+pub(crate) mod copy_retransmits;
+pub(crate) mod cpu_limit;
 mod disk_stall;
 mod engine_throttled;
 mod failed_start_kept;
@@ -113,34 +113,34 @@ mod kernel_cipher_slow;
 mod monitor_interval;
 mod nfs_grace;
 mod no_gratuitous_arp;
-mod path_mtu_below_interface;
-mod policer;
+pub(crate) mod path_mtu_below_interface;
+pub(crate) mod policer;
 mod power_wait;
-mod processors_taken;
+pub(crate) mod processors_taken;
 mod rate_after_burst;
-mod rate_limit;
+pub(crate) mod rate_limit;
 mod receive_merging_stall;
 mod receive_window;
 mod rung_not_measured;
 mod secret_exposed;
-mod segment_size_clamped;
+pub(crate) mod segment_size_clamped;
 mod serial_exports;
-mod single_stream;
+pub(crate) mod single_stream;
 mod slow_import;
-mod small_frames;
+pub(crate) mod small_frames;
 mod socket_group_limit;
-mod softirq_core_saturated;
-mod speed_below_peer;
+pub(crate) mod softirq_core_saturated;
+pub(crate) mod speed_below_peer;
 mod static_fence_delay;
-mod storage_below_link;
+pub(crate) mod storage_below_link;
 mod storage_segments_resent;
 mod takeover_waited_for_human;
 mod token_longer_than_needed;
 mod unattributed_outage;
 mod unexplained_slow_direction;
 mod unit_below_link;
-mod window_not_scaled;
-mod window_too_small;
+pub(crate) mod window_not_scaled;
+pub(crate) mod window_too_small;
 mod zpool_degraded;
 
 pub use socket_drain::disturbed;
@@ -309,36 +309,4 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     Listed::check::<full_size_lost::FullSizeLost>(),
     Listed::check::<unattributed_loss::UnattributedLoss>(),
     Listed::check::<unexplained_slow_direction::UnexplainedSlowDirection>(),
-];
-
-/// Those of them that judge hosts as they stand and need no traffic, in the same order.
-pub(crate) const STANDING: &[Listed<CheckFind>] = &[
-    Listed::check::<interface_down::InterfaceDown>(),
-    Listed::check::<duplicate_address::DuplicateAddress>(),
-    Listed::check::<cables_swapped::CablesSwapped>(),
-    Listed::check::<vlan_filtered::VlanFiltered>(),
-    Listed::check::<link_down::LinkDown>(),
-    Listed::check::<mtu_mismatch::MtuMismatch>(),
-    Listed::check::<nic_ring_overflow::counted::CountedOverflow>(),
-    Listed::check::<nic_errors::counted::CountedErrors>(),
-    Listed::check::<storage_segments_resent::StorageSegmentsResent>(),
-    Listed::check::<corosync_buffer_halved::CorosyncBufferHalved>(),
-    Listed::check::<corosync_without_priority::CorosyncWithoutPriority>(),
-    Listed::check::<udp_memory_pressure::UdpMemoryPressure>(),
-    Listed::check::<foreign_socket_dropping::ForeignSocketDropping>(),
-    Listed::check::<bond_member_down::BondMemberDown>(),
-    Listed::check::<lacp_not_aggregated::LacpNotAggregated>(),
-    Listed::check::<bond_not_watched::BondNotWatched>(),
-    Listed::check::<lro_on_forwarder::LroOnForwarder>(),
-    Listed::check::<speed_below_file::SpeedBelowFile>(),
-    Listed::check::<speed_below_peer::SpeedBelowPeer>(),
-    Listed::check::<half_duplex::HalfDuplex>(),
-    Listed::check::<slot_too_narrow::SlotTooNarrow>(),
-    Listed::check::<shared_failure_domain::SharedFailureDomain>(),
-    Listed::check::<certificate_expires::CertificateExpires>(),
-    Listed::check::<secret_exposed::SecretExposed>(),
-    Listed::check::<disk_not_running::DiskNotRunning>(),
-    Listed::check::<multipath_path_lost::MultipathPathLost>(),
-    Listed::check::<zpool_degraded::ZpoolDegraded>(),
-    Listed::check::<full_size_lost::FullSizeLost>(),
 ];

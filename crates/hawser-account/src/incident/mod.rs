@@ -45,17 +45,6 @@ pub use services::together;
 pub use shown::proof;
 pub use syslog::Syslog;
 
-/// The findings of a drill that hold without a client and without the cluster's settings.
-const HOLD: [&str; 7] = [
-    "fencing-duel",
-    "slow-import",
-    "serial-exports",
-    "engine-throttled",
-    "failed-start-kept",
-    "takeover-waited-for-human",
-    "unattributed-outage",
-];
-
 /// Services that are told of: logs of a head that lies may name any number.
 const SERVICES: usize = 1000;
 
@@ -295,7 +284,7 @@ fn outage(
         at_least: window.at_least,
         phases: view.phases(),
         unattributed_s: view.account.unattributed_us as f64 / 1e6,
-        findings: found(&view, |code| HOLD.contains(&code)),
+        findings: found(&view, |find| find.in_logs),
     }
 }
 

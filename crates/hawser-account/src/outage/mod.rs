@@ -21,6 +21,7 @@ use hawser_model::drill::{DrillCase, Moment};
 use hawser_model::finding::WordedFinding;
 use hawser_model::output::drill::{DrillReport, DrillWrites};
 
+use crate::cause::OutageFind;
 use crate::causes::OUTAGE;
 use view::DrillView;
 
@@ -73,10 +74,13 @@ pub fn explain_drill(case: &DrillCase) -> DrillReport {
     }
 }
 
-/// What is found of an outage, worst first, of the causes whose codes are wanted.
-pub(crate) fn found(view: &DrillView<'_>, wanted: impl Fn(&str) -> bool) -> Vec<WordedFinding> {
-    let causes = OUTAGE.iter().filter(|cause| wanted(cause.code));
-    let mut findings: Vec<_> = causes.filter_map(|cause| (cause.find)(view)).collect();
+/// What is found of an outage, worst first, by the causes that are asked.
+pub(crate) fn found(
+    view: &DrillView<'_>,
+    asked: impl Fn(&OutageFind) -> bool,
+) -> Vec<WordedFinding> {
+    let causes = OUTAGE.iter().filter(|cause| asked(&cause.find));
+    let mut findings: Vec<_> = causes.filter_map(|cause| (cause.find.look)(view)).collect();
     findings.sort_by_key(|f| (Reverse(f.finding.severity), Reverse(f.finding.confidence)));
     findings
 }

@@ -14,7 +14,25 @@ use hawser_model::statistics::rounded;
 use super::rates::{self, Rate};
 use super::resources::{bottleneck, held_back};
 use super::view::LadderView;
-use crate::cause::Before;
+use crate::cause::{Before, Cause};
+use crate::causes::cipher_below_link::CipherBelowLink;
+use crate::causes::cipher_chained::CipherChained;
+use crate::causes::cipher_without_instructions::CipherWithoutInstructions;
+use crate::causes::congestion_control::CongestionControl;
+use crate::causes::copy_retransmits::CopyRetransmits;
+use crate::causes::cpu_limit::CpuLimit;
+use crate::causes::path_mtu_below_interface::PathMtuBelowInterface;
+use crate::causes::policer::Policer;
+use crate::causes::processors_taken::ProcessorsTaken;
+use crate::causes::rate_limit::RateLimit;
+use crate::causes::segment_size_clamped::SegmentSizeClamped;
+use crate::causes::single_stream::SingleStream;
+use crate::causes::small_frames::SmallFrames;
+use crate::causes::softirq_core_saturated::SoftirqCoreSaturated;
+use crate::causes::speed_below_peer::SpeedBelowPeer;
+use crate::causes::storage_below_link::StorageBelowLink;
+use crate::causes::window_not_scaled::WindowNotScaled;
+use crate::causes::window_too_small::WindowTooSmall;
 
 /// The steps and what they leave.
 pub(crate) struct Way {
@@ -122,7 +140,7 @@ fn bound(view: &LadderView<'_>, found: &[WordedFinding]) -> Option<(f64, String)
     let whole = view.whole();
     for host in view.hosts() {
         if held_back(view, host).is_some() {
-            let code = named(found, &["cpu-limit"]);
+            let code = named(found, &[CpuLimit::CODE]);
             return Some((whole, format!("processors kept from {host}'s stages{code}")));
         }
     }
@@ -130,7 +148,7 @@ fn bound(view: &LadderView<'_>, found: &[WordedFinding]) -> Option<(f64, String)
     let percent = (limit.utilisation * 100.0).round();
     let why = match limit.name.strip_prefix("processors of ") {
         Some(host) => {
-            let code = named(found, &["cpu-limit", "processors-taken"]);
+            let code = named(found, &[CpuLimit::CODE, ProcessorsTaken::CODE]);
             format!("all stages share the processors of {host}: {percent} % busy{code}")
         }
         None => format!("{} beside all other stages: {percent} % busy", limit.name),
@@ -143,9 +161,9 @@ fn bound(view: &LadderView<'_>, found: &[WordedFinding]) -> Option<(f64, String)
 /// one has more is a step of its own.
 fn because(point: &Point, other: bool, found: &[WordedFinding]) -> String {
     const CIPHERS: [&str; 3] = [
-        "cipher-without-instructions",
-        "cipher-chained",
-        "cipher-below-link",
+        CipherWithoutInstructions::CODE,
+        CipherChained::CODE,
+        CipherBelowLink::CODE,
     ];
     let own = |worded: &&WordedFinding| {
         let host = worded.finding.place.host.as_ref();
@@ -156,12 +174,12 @@ fn because(point: &Point, other: bool, found: &[WordedFinding]) -> String {
         named(&found, codes)
     };
     let code = match point.kind {
-        RungKind::SourceRead | RungKind::SinkWrite => of_host(&["storage-below-link"]),
+        RungKind::SourceRead | RungKind::SinkWrite => of_host(&[StorageBelowLink::CODE]),
         RungKind::Encrypt | RungKind::Decrypt => of_host(&CIPHERS),
-        RungKind::WireTcp if point.what == CONGESTION => named(found, &["congestion-control"]),
+        RungKind::WireTcp if point.what == CONGESTION => named(found, &[CongestionControl::CODE]),
         RungKind::WireTcp | RungKind::WireTcpOther => {
             let codes = ON_THE_WAY.iter().copied();
-            let codes = codes.filter(|code| !other || *code != "congestion-control");
+            let codes = codes.filter(|code| !other || *code != CongestionControl::CODE);
             named(found, &codes.collect::<Vec<_>>())
         }
         _ => String::new(),
@@ -171,19 +189,19 @@ fn because(point: &Point, other: bool, found: &[WordedFinding]) -> String {
 
 /// What slows a stream between the hosts.
 const ON_THE_WAY: [&str; 13] = [
-    "policer",
-    "rate-limit",
-    "window-not-scaled",
-    "window-too-small",
-    "path-mtu-below-interface",
-    "segment-size-clamped",
-    "small-frames",
-    "softirq-core-saturated",
-    "congestion-control",
-    "single-stream",
-    "speed-below-peer",
-    "cpu-limit",
-    "copy-retransmits",
+    Policer::CODE,
+    RateLimit::CODE,
+    WindowNotScaled::CODE,
+    WindowTooSmall::CODE,
+    PathMtuBelowInterface::CODE,
+    SegmentSizeClamped::CODE,
+    SmallFrames::CODE,
+    SoftirqCoreSaturated::CODE,
+    CongestionControl::CODE,
+    SingleStream::CODE,
+    SpeedBelowPeer::CODE,
+    CpuLimit::CODE,
+    CopyRetransmits::CODE,
 ];
 
 /// ` (CODE)` of the first that was found.

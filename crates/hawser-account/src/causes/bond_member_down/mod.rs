@@ -29,6 +29,8 @@ pub(crate) struct BondMemberDown {
 }
 
 impl CheckCause for BondMemberDown {
+    const STANDING: bool = true;
+
     fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
         let mut found = Vec::new();
         for bonded in bonds(view) {

@@ -21,6 +21,8 @@ pub(crate) struct BondNotWatched {
 }
 
 impl CheckCause for BondNotWatched {
+    const STANDING: bool = true;
+
     fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
         let all = bonds(view).into_iter();
         let blind = all.filter(|bonded| !bonded.bond.is_watched() && bonded.bond.members.len() > 1);

@@ -89,6 +89,8 @@ fn guilty(pairs: &[Crossed]) -> Option<&HostName> {
 }
 
 impl CheckCause for CablesSwapped {
+    const STANDING: bool = true;
+
     fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
         let all: Vec<Crossed> = crossed(view).into_iter().collect();
         let links: BTreeSet<&[LinkName; 2]> = all.iter().map(|pair| &pair.links).collect();

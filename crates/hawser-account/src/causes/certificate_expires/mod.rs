@@ -30,6 +30,8 @@ pub(crate) struct CertificateExpires {
 }
 
 impl CheckCause for CertificateExpires {
+    const STANDING: bool = true;
+
     fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
         let mut found = Vec::new();
         for (host, facts) in &view.case.hosts {

@@ -49,6 +49,8 @@ fn twice_the_limit(view: &View<'_>, host: &HostName, socket: &SocketFacts) -> bo
 }
 
 impl CheckCause for CorosyncBufferHalved {
+    const STANDING: bool = true;
+
     fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
         let mut found = Vec::new();
         for (host, sockets) in &view.case.sockets {

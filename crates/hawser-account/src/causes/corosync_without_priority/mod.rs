@@ -29,6 +29,8 @@ impl CorosyncWithoutPriority {
 }
 
 impl CheckCause for CorosyncWithoutPriority {
+    const STANDING: bool = true;
+
     fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
         let hosts = view.case.hosts.iter();
         let found = hosts.filter_map(|(host, facts)| {

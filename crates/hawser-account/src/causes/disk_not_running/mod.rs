@@ -33,6 +33,8 @@ fn is_a_path(storage: &StorageFacts, disk: &str) -> bool {
 }
 
 impl CheckCause for DiskNotRunning {
+    const STANDING: bool = true;
+
     fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
         let mut found = Vec::new();
         for (host, facts) in &view.case.hosts {

@@ -71,6 +71,8 @@ enum Seen {
 const VIRTUAL_ROUTERS: [&str; 2] = ["00:00:5e:00:01:", "00:00:5e:00:02:"];
 
 impl CheckCause for DuplicateAddress {
+    const STANDING: bool = true;
+
     fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
         let mut found: Vec<Found<Self>> = Vec::new();
         for claim in view.case.address_claims.iter().flatten() {

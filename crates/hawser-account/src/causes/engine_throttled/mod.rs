@@ -25,6 +25,8 @@ const LEAST: Millis = Millis(100);
 const FRESH_US: u64 = 60_000_000;
 
 impl OutageCause for EngineThrottled {
+    const IN_LOGS: bool = true;
+
     fn find(view: &DrillView<'_>) -> Option<Found<Self>> {
         let waited = view.ms(Phase::FirstCheck);
         let first = view.of(Phase::FirstCheck).next()?;

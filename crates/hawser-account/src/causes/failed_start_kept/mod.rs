@@ -21,6 +21,8 @@ pub(crate) struct FailedStartKept {
 const LEAST: Millis = Millis(1000);
 
 impl OutageCause for FailedStartKept {
+    const IN_LOGS: bool = true;
+
     fn find(view: &DrillView<'_>) -> Option<Found<Self>> {
         let waited = view.ms(Phase::FailureKept);
         let end = view.of(Phase::FailureKept).last()?.to;

@@ -34,6 +34,8 @@ pub(crate) struct FencingDuel {
 }
 
 impl OutageCause for FencingDuel {
+    const IN_LOGS: bool = true;
+
     fn find(view: &DrillView<'_>) -> Option<Found<Self>> {
         by_bmcs(view).or_else(|| by_logs(view))
     }

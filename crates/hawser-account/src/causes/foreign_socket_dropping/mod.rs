@@ -88,6 +88,8 @@ pub(crate) fn drops_of(view: &View<'_>, host: &HostName, inode: u64) -> u64 {
 }
 
 impl CheckCause for ForeignSocketDropping {
+    const STANDING: bool = true;
+
     fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
         let mut found = Vec::new();
         for ((host, _), (socket, drops)) in dropping(view) {

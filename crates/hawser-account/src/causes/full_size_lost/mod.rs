@@ -35,6 +35,8 @@ pub(crate) struct FullSizeLost {
 }
 
 impl CheckCause for FullSizeLost {
+    const STANDING: bool = true;
+
     fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
         let mut told = BTreeSet::new();
         let mut found = Vec::new();

@@ -19,6 +19,8 @@ pub(crate) struct HalfDuplex {
 }
 
 impl CheckCause for HalfDuplex {
+    const STANDING: bool = true;
+
     fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
         view.ports()
             .into_iter()

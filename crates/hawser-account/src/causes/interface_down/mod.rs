@@ -18,6 +18,8 @@ pub(crate) struct InterfaceDown {
 }
 
 impl CheckCause for InterfaceDown {
+    const STANDING: bool = true;
+
     fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
         let mut found = Vec::new();
         for ((link, host), (name, interface)) in view.ports() {

@@ -28,6 +28,8 @@ pub(crate) struct LacpNotAggregated {
 }
 
 impl CheckCause for LacpNotAggregated {
+    const STANDING: bool = true;
+
     fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
         let all = bonds(view).into_iter().filter_map(|bonded| {
             let lacp = bonded.bond.lacp.as_ref()?;

@@ -44,6 +44,8 @@ pub(crate) enum LinkDown {
 }
 
 impl CheckCause for LinkDown {
+    const STANDING: bool = true;
+
     fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
         let mut found = without_carrier(view, losses);
         found.extend(silent(view, losses));

@@ -23,6 +23,8 @@ pub(crate) struct LroOnForwarder {
 const LRO: &str = "rx-lro";
 
 impl CheckCause for LroOnForwarder {
+    const STANDING: bool = true;
+
     fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
         let mut found = Vec::new();
         for ((link, host), (top, _)) in view.ports() {

@@ -57,6 +57,7 @@ pub(crate) enum MtuMismatch {
 }
 
 impl CheckCause for MtuMismatch {
+    const STANDING: bool = true;
     const BY_INTERFACE: bool = true;
     const SHOWN_BY_RATE: bool = true;
 

@@ -69,6 +69,8 @@ fn expected(
 }
 
 impl CheckCause for MultipathPathLost {
+    const STANDING: bool = true;
+
     fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
         let mut found = Vec::new();
         for (host, facts) in &view.case.hosts {

@@ -25,6 +25,8 @@ pub(crate) struct CountedErrors {
 const SENT: &str = "tx_errors";
 
 impl CheckCause for CountedErrors {
+    const STANDING: bool = true;
+
     fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
         let mut found = Vec::new();
         for (place, name, window) in counting(view) {

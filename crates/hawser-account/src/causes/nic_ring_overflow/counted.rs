@@ -20,6 +20,8 @@ pub(crate) struct CountedOverflow {
 }
 
 impl CheckCause for CountedOverflow {
+    const STANDING: bool = true;
+
     fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
         let found = counting(view).into_iter();
         let found = found.filter_map(|(place, name, window)| {

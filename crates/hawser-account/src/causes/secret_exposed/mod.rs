@@ -36,6 +36,8 @@ fn done(secret: &SecretFacts) -> Option<&'static str> {
 }
 
 impl CheckCause for SecretExposed {
+    const STANDING: bool = true;
+
     fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
         let mut found = Vec::new();
         for (host, facts) in &view.case.hosts {

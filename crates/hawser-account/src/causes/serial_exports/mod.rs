@@ -26,6 +26,8 @@ pub(crate) struct SerialExports {
 const LEAST: Millis = Millis(200);
 
 impl OutageCause for SerialExports {
+    const IN_LOGS: bool = true;
+
     fn find(view: &DrillView<'_>) -> Option<Found<Self>> {
         let facts = view.facts();
         let pool = own_pool(&facts)?;

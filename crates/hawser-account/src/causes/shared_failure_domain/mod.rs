@@ -38,6 +38,8 @@ pub(crate) enum SharedFailureDomain {
 type Pair = (LinkName, LinkName);
 
 impl CheckCause for SharedFailureDomain {
+    const STANDING: bool = true;
+
     fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
         let mut found = one_network(view);
         found.extend(one_device(view));

@@ -46,6 +46,8 @@ fn payload(link: &PcieLink) -> BitsPerSec {
 }
 
 impl CheckCause for SlotTooNarrow {
+    const STANDING: bool = true;
+
     fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
         let mut found = Vec::new();
         for ((link, host), (name, port)) in view.ports() {

@@ -32,6 +32,8 @@ const FEWER_DEVICES: &str = "Fewer devices to look through (`import_options` wit
      has none) cost nothing.";
 
 impl OutageCause for SlowImport {
+    const IN_LOGS: bool = true;
+
     fn find(view: &DrillView<'_>) -> Option<Found<Self>> {
         let took = view.ms(Phase::Pool);
         let span = view.of(Phase::Pool).last().filter(|_| took >= LEAST)?;

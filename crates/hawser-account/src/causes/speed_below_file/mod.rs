@@ -51,6 +51,8 @@ pub(super) fn ports<'a>(view: &View<'a>) -> BTreeMap<LinkName, Vec<Port<'a>>> {
 }
 
 impl CheckCause for SpeedBelowFile {
+    const STANDING: bool = true;
+
     fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
         let mut found = Vec::new();
         for (link, ports) in ports(view) {

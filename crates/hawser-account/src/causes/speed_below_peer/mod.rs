@@ -34,6 +34,8 @@ fn found(place: Place, speed: BitsPerSec, of_peer: BitsPerSec) -> Found<SpeedBel
 }
 
 impl CheckCause for SpeedBelowPeer {
+    const STANDING: bool = true;
+
     fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
         let mut all = Vec::new();
         for (link, ports) in ports(view) {

@@ -109,6 +109,8 @@ impl StorageSegmentsResent {
 }
 
 impl CheckCause for StorageSegmentsResent {
+    const STANDING: bool = true;
+
     fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
         type End<'a> = (&'a HostName, &'a LinkName, &'a InterfaceName);
         let mut by_link: BTreeMap<End<'_>, Vec<&ServedClient>> = BTreeMap::new();

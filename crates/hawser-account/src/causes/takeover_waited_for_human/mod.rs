@@ -21,6 +21,8 @@ pub(crate) struct TakeoverWaitedForHuman {
 }
 
 impl OutageCause for TakeoverWaitedForHuman {
+    const IN_LOGS: bool = true;
+
     fn find(view: &DrillView<'_>) -> Option<Found<Self>> {
         let (host, waited, confidence) = match view.of(Phase::Human).next() {
             Some(span) => (&span.host, view.ms(Phase::Human), Confidence::Certain),

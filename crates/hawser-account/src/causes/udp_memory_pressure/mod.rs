@@ -55,6 +55,8 @@ pub(crate) fn memory_not_buffer(view: &View<'_>, host: &HostName) -> bool {
 }
 
 impl CheckCause for UdpMemoryPressure {
+    const STANDING: bool = true;
+
     fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
         let mut own = by_host(losses.claim(Self::CODE, |l| {
             l.layer == Some(Layer::SocketBuffer) && l.reason == NO_MEMORY

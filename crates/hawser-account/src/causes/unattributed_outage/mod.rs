@@ -20,6 +20,8 @@ pub(crate) struct UnattributedOutage {
 const LEAST: Millis = Millis(50);
 
 impl OutageCause for UnattributedOutage {
+    const IN_LOGS: bool = true;
+
     fn find(view: &DrillView<'_>) -> Option<Found<Self>> {
         let rest = Millis(view.account.unattributed_us / 1000);
         let logs = view.case.logs.values();

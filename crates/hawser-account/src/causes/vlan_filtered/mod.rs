@@ -59,6 +59,8 @@ fn filtered<'a>(
 }
 
 impl CheckCause for VlanFiltered {
+    const STANDING: bool = true;
+
     fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
         let mut found = Vec::new();
         for ((link, host), (top, _)) in view.ports() {

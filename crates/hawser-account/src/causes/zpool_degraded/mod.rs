@@ -54,6 +54,8 @@ fn evidence(name: &str, pool: &ZpoolFacts) -> ZpoolDegraded {
 }
 
 impl CheckCause for ZpoolDegraded {
+    const STANDING: bool = true;
+
     fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
         let mut found = Vec::new();
         for (host, facts) in &view.case.hosts {

@@ -131,6 +131,7 @@ pub(crate) mod small_frames;
 mod socket_group_limit;
 pub(crate) mod softirq_core_saturated;
 pub(crate) mod speed_below_peer;
+mod start_failed;
 mod static_fence_delay;
 pub(crate) mod storage_below_link;
 mod storage_segments_resent;
@@ -211,6 +212,7 @@ pub(crate) const OUTAGE: &[Listed<OutageFind>] = &[
     Listed::outage::<power_wait::PowerWait>(),
     Listed::outage::<slow_import::SlowImport>(),
     Listed::outage::<serial_exports::SerialExports>(),
+    Listed::outage::<start_failed::StartFailed>(),
     Listed::outage::<failed_start_kept::FailedStartKept>(),
     Listed::outage::<engine_throttled::EngineThrottled>(),
     Listed::outage::<no_gratuitous_arp::NoGratuitousArp>(),

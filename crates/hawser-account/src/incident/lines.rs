@@ -11,8 +11,8 @@ use super::flapping::{Cut, left_out};
 use super::heard::{heard, is_name, numbered};
 use super::zones::{ZONES, Zone, zone_ahead};
 use super::{said, syslog};
-use crate::outage::log_lines;
 use crate::outage::stamp::{MONTHS, stamped};
+use crate::outage::{log_lines, start_result};
 
 /// As `journalctl -o short-full` writes them.
 const WEEKDAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
@@ -132,6 +132,7 @@ pub(super) fn read(file: &LogFile, recorded: u64) -> Lines {
             LogKind::Pacemaker => {
                 log_lines::pacemaker(&rest).is_some()
                     || numbered(&rest).is_some()
+                    || start_result::is_one(&rest)
                     || rest.contains("Retrieving metadata for ")
                     || rest.contains(" is eligible to fence (")
             }

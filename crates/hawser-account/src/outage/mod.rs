@@ -11,6 +11,7 @@ mod promises;
 pub(crate) mod spans;
 pub(crate) mod stall;
 pub(crate) mod stamp;
+pub(crate) mod start_result;
 mod syslog_result;
 pub(crate) mod timeline;
 pub(crate) mod view;

@@ -13,5 +13,5 @@ mod readings;
 mod serve;
 mod stale;
 
-pub use node::Place;
+pub use node::AgentContext;
 pub use serve::{guard_stdio, own, serve_stdio};

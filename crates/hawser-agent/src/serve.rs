@@ -9,7 +9,7 @@ use hawser_kernel::KernelError;
 use hawser_model::names::HostName;
 use serde_json::value::RawValue;
 
-use crate::node::{Node, Place, guard};
+use crate::node::{AgentContext, Node, guard};
 use crate::questions::QUESTIONS;
 use crate::stale;
 
@@ -36,18 +36,18 @@ pub fn own(name: HostName) -> Box<dyn Host> {
 ///
 /// # Errors
 /// A change could not be undone; it stays in the journal, and the next agent undoes it.
-pub fn guard_stdio(place: &Place, owner: &str) -> Result<(), KernelError> {
-    guard(place, owner)
+pub fn guard_stdio(context: &AgentContext, owner: &str) -> Result<(), KernelError> {
+    guard(context, owner)
 }
 
 /// Serves the coordinator on stdin and stdout until it is gone. The process is expected to end when this returns.
 ///
 /// # Errors
 /// Why it ended, unless the coordinator closed the pipe.
-pub fn serve_stdio(place: Place) -> Result<(), ServeError> {
+pub fn serve_stdio(context: AgentContext) -> Result<(), ServeError> {
     server::serve_stdio(move || {
         // After the greeting, so that the coordinator does not wait for it.
         stale::remove_beside_own();
-        Node::new(place)
+        Node::new(context)
     })
 }

@@ -17,7 +17,7 @@ use crate::error::CipherError;
 use crate::key::Key;
 use crate::mode::{Direction, Mode};
 use crate::provider::Context;
-use crate::scatter::Place;
+use crate::scatter::Cursor;
 
 /// Gathered at once where both sides are short pieces. With the pieces it came from and goes to it
 /// fits a first-level cache of 32 KiB.
@@ -167,7 +167,7 @@ impl<E: Engine> DataPath<E> {
     ) -> Result<(), CipherError> {
         let long_in = extent.input.any_from(self.direct_from);
         let long_out = extent.output.any_from(self.direct_from);
-        let (mut from, mut to) = (Place::default(), Place::default());
+        let (mut from, mut to) = (Cursor::default(), Cursor::default());
         let mut left = extent.length;
         while left > 0 {
             let input_run = if long_in {
@@ -222,7 +222,7 @@ impl<E: Engine> DataPath<E> {
         extent: &Extent,
     ) -> Result<(), CipherError> {
         let any_long = extent.input.any_from(self.direct_from);
-        let mut place = Place::default();
+        let mut place = Cursor::default();
         let mut left = extent.length;
         while left > 0 {
             let run = if any_long {
@@ -237,7 +237,7 @@ impl<E: Engine> DataPath<E> {
             }
             let mut part = self.aligned(BOUNCE, left);
             if any_long {
-                part = self.until_long(part, place, pieces, None::<(Place, &[IoSlice<'_>])>);
+                part = self.until_long(part, place, pieces, None::<(Cursor, &[IoSlice<'_>])>);
             }
             let mut bounce = self.take_bounce();
             let bytes = &mut bounce.0[..part];
@@ -252,7 +252,12 @@ impl<E: Engine> DataPath<E> {
     }
 
     /// The run at `place`, cut to a chunk and to whole blocks, if it is worth a call; else zero.
-    fn long<T: Deref<Target = [u8]>>(&self, place: &mut Place, pieces: &[T], left: usize) -> usize {
+    fn long<T: Deref<Target = [u8]>>(
+        &self,
+        place: &mut Cursor,
+        pieces: &[T],
+        left: usize,
+    ) -> usize {
         let whole = self.whole(place.run(pieces), left);
         if whole >= self.direct_from { whole } else { 0 }
     }
@@ -276,9 +281,9 @@ impl<E: Engine> DataPath<E> {
     fn until_long<T: Deref<Target = [u8]>, U: Deref<Target = [u8]>>(
         &self,
         most: usize,
-        mut from: Place,
+        mut from: Cursor,
         input: &[T],
-        mut to: Option<(Place, &[U])>,
+        mut to: Option<(Cursor, &[U])>,
     ) -> usize {
         let mut length = 0;
         while length < most {

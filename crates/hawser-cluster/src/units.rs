@@ -44,6 +44,19 @@ pub fn alert(file: &ClusterFile) -> Option<NodeFile> {
     })
 }
 
+/// How each of these files says whose it is. One of that name that does not say so is the site's own.
+pub const OURS: &str = "# Made by hawser";
+
+/// Files of an apply that the file does not want: the path of each, and what a plan calls it.
+pub fn not_wanted(file: &ClusterFile) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let all = [
+        (ALERT, "alert", file.watch.unit),
+        (DROP_IN, "systemd", drop_in(file).is_some()),
+    ];
+    let not_wanted = all.into_iter().filter(|(_, _, wanted)| !wanted);
+    not_wanted.map(|(path, object, _)| (path, object))
+}
+
 /// How what an apply installed for the watch says so. A unit that begins otherwise is the site's own.
 pub const APPLY_MARK: &str = "# Made by hawser apply";
 

@@ -19,7 +19,7 @@ use crate::producer::Digests;
 use crate::progress::{Role, Running, Shared};
 use crate::seal::Opener;
 use crate::sender::{GREETING, MAGIC};
-use crate::sink::{Place, Sink};
+use crate::sink::{Destination, Sink};
 use crate::spec::{ReceiveSpec, validate};
 use crate::tcp;
 use crate::writer::{Target, Writer};
@@ -36,7 +36,7 @@ pub struct Receiver {
     listener: Socket,
     address: SocketAddr,
     spec: ReceiveSpec,
-    place: Place,
+    place: Destination,
 }
 
 impl Receiver {
@@ -47,7 +47,7 @@ impl Receiver {
     /// this host's.
     pub fn open(spec: ReceiveSpec) -> Result<Self, CopyError> {
         validate(&spec.options)?;
-        let place = Place::find(&spec.sink)?;
+        let place = Destination::find(&spec.sink)?;
         let listener = tcp::bound(spec.at)?;
         let failed = |call| CopyError::connection(call, spec.at);
         listener

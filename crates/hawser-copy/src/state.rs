@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::sync::{Mutex, PoisonError};
 
-use hawser_files::{Folder, Place};
+use hawser_files::{Existing, Folder};
 
 use crate::error::CopyError;
 use crate::message::list_from_bytes;
@@ -68,7 +68,7 @@ impl State {
             .write_all(&bytes)
             .map_err(CopyError::file("write", &shown))?;
         Ok(Self {
-            file: Mutex::new(fresh.place(name, Place::Taken)?),
+            file: Mutex::new(fresh.place(name, Existing::Replaced)?),
             shown,
         })
     }

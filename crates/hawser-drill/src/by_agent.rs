@@ -1,7 +1,7 @@
 //! Who looks at a head by an agent of its own, where nobody looks from outside.
 
 use hawser_cluster::host::questions::LookAround;
-use hawser_host::site::{Seen, Site, Watcher};
+use hawser_host::site::{HostLook, Site, Watcher};
 use hawser_host::{Host, Reconnecting};
 use hawser_model::drill::Moment;
 use hawser_model::names::HostName;
@@ -44,30 +44,30 @@ impl<'a> ByAgent<'a> {
 }
 
 impl Watcher for ByAgent<'_> {
-    fn look(&mut self) -> Seen {
+    fn look(&mut self) -> HostLook {
         let begun = self.hosts.clock().time_of_day();
         let engine = self.idle || self.stopped;
         let Some(agent) = &mut self.agent else {
             if matches!(self.site.shows_off(self.host), Ok(Some(_))) {
                 self.stopped = true;
-                return Seen::Off;
+                return HostLook::Off;
             }
             // Of one that was off, or had no engine, nobody knows what it has got since.
             if !self.stopped && self.site.stands_still(self.host).unwrap_or(false) {
-                return Seen::Still;
+                return HostLook::Still;
             }
             self.agent = self.hosts.another(self.host).ok();
-            return Seen::Unknown;
+            return HostLook::Unknown;
         };
         let Ok(look) = agent.ask(&LookAround { engine }) else {
             self.agent = None;
-            return Seen::Unknown;
+            return HostLook::Unknown;
         };
         let since = Moment(begun.0.saturating_sub(look.engine_us.unwrap_or(0)));
         let engine_since = self.stopped.then_some(since);
         self.idle = there(&look.mounts, self.watched).is_empty();
         self.stopped = engine && self.idle && look.engine_us.is_none();
-        Seen::Mounts {
+        HostLook::Mounts {
             places: look.mounts,
             engine_since,
             nfs_grace: Some(look.nfs_grace),

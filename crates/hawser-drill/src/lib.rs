@@ -23,8 +23,8 @@ mod queries;
 mod record;
 pub mod run;
 pub mod scenario;
-pub mod seen;
 pub mod watch;
+pub mod watch_record;
 pub mod whole;
 
 pub use error::DrillError;

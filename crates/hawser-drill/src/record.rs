@@ -20,7 +20,7 @@ const WORTH_KEEPING: u64 = 100_000;
 const LONGEST: usize = 3;
 
 /// Where the client ran and what it wrote to.
-pub(crate) struct Place {
+pub(crate) struct ClientRun {
     pub host: HostName,
     pub clock: Clock,
     pub pool: String,
@@ -33,7 +33,7 @@ pub(crate) struct Place {
 }
 
 /// The history in numbers. In `rules` is what the scenario allows a volume to lose.
-pub(crate) fn client(history: &[Record], rules: Rules, place: Place) -> ClientRecord {
+pub(crate) fn client(history: &[Record], rules: Rules, place: ClientRun) -> ClientRecord {
     let felt = felt(history);
     let verdict = check(history, rules);
     let first = history.first().map_or(0, |record| record.at_us);
@@ -218,7 +218,7 @@ mod tests {
         history.push(record(Kind::Final, 0, 5_020, 0));
         history.push(record(Kind::Read, 1, 5_030, 0));
         history.push(record(Kind::Found, 1, 5_040, 5));
-        let place = Place {
+        let place = ClientRun {
             host: "client1".into(),
             clock: Clock::default(),
             pool: "p".into(),

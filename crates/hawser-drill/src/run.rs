@@ -19,10 +19,10 @@ use crate::fault::Fault;
 use crate::in_progress::InProgress;
 use crate::logs::{Marks, Steps};
 use crate::network::Pauses;
-use crate::record::{self, Place};
+use crate::record::{self, ClientRun};
 use crate::scenario::{Plan, Reaction, Scenario, all_off};
-use crate::seen::Seen;
 use crate::watch::{Sight, watch};
+use crate::watch_record::WatchRecord;
 use crate::whole::{WHOLE, answers_late, power_everywhere, wait_whole};
 
 /// A client counts as writing steadily after so long.
@@ -77,7 +77,7 @@ pub fn run(
         return Err(DrillError::Unfit(why));
     }
     let note = InProgress::begin(context, orders.scenario.name)?;
-    let seen = Mutex::new(Seen::of(context.site, &context.heads));
+    let seen = Mutex::new(WatchRecord::of(context.site, &context.heads));
     let sight = Sight {
         hosts: context.hosts,
         site: context.site,
@@ -116,7 +116,7 @@ pub fn run(
 struct Drill<'a> {
     context: &'a DrillContext<'a>,
     orders: &'a Orders<'a>,
-    seen: &'a Mutex<Seen>,
+    seen: &'a Mutex<WatchRecord>,
     faults: Vec<FaultRecord>,
     power: Vec<PowerEvent>,
     degraded: BTreeSet<String>,
@@ -189,7 +189,7 @@ impl Drill<'_> {
         self.power.extend(log.filter(|event| event.at >= begun));
         self.power.sort_by_key(|event| event.at);
         let rules = record::rules(&self.power, &fencing, left.clock);
-        let place = Place {
+        let place = ClientRun {
             host: context.client.clone(),
             pool: context.pool.clone(),
             load: context.client_config.load,
@@ -257,7 +257,7 @@ impl Drill<'_> {
         Ok(())
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn seen(&self) -> MutexGuard<'_, WatchRecord> {
         self.seen.lock().unwrap_or_else(|e| e.into_inner())
     }
 

@@ -1,5 +1,5 @@
 //! The watch over "no pool is active on two heads": each head is looked at all the time, from outside where its site
-//! can. What was seen is [`Seen`].
+//! can. What was seen is [`WatchRecord`].
 
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
@@ -7,14 +7,14 @@ use std::thread::Scope;
 use std::time::Duration;
 
 use hawser_host::clock::Beside;
-use hawser_host::site::{Seen as Look, Site, Watcher};
+use hawser_host::site::{HostLook, Site, Watcher};
 use hawser_host::{Clock, Reconnecting};
 use hawser_model::drill::Moment;
 use hawser_model::names::HostName;
 
 use crate::by_agent::ByAgent;
 use crate::context::Watched;
-use crate::seen::Seen;
+use crate::watch_record::WatchRecord;
 
 /// From look to look, unless the [`DrillContext`](crate::context::DrillContext) says otherwise.
 pub(crate) const EVERY: Duration = Duration::from_millis(50);
@@ -42,7 +42,7 @@ pub struct Sight<'a> {
 pub fn watch<'scope>(
     scope: &'scope Scope<'scope, '_>,
     sight: Sight<'scope>,
-    seen: &'scope Mutex<Seen>,
+    seen: &'scope Mutex<WatchRecord>,
 ) -> Vec<Beside> {
     let clock = sight.hosts.clock();
     let each = sight.heads.iter().map(|head| {
@@ -73,12 +73,12 @@ fn look_at(
     watcher: &mut dyn Watcher,
     sight: Sight<'_>,
     clock: &Clock,
-    seen: &Mutex<Seen>,
+    seen: &Mutex<WatchRecord>,
 ) -> Duration {
     let round = clock.now();
     let begun = clock.time_of_day();
     let every = match watcher.look() {
-        Look::Mounts {
+        HostLook::Mounts {
             places,
             engine_since,
             nfs_grace,
@@ -94,17 +94,17 @@ fn look_at(
             sight.every
         }
         // It was off at some moment of the look.
-        Look::Off => {
+        HostLook::Off => {
             let now = clock.time_of_day();
             note(seen, head, now, now, None);
             locked(seen).grace(head, now, now, None);
             ASKS
         }
-        Look::Still => {
+        HostLook::Still => {
             locked(seen).stands_still(head, begun);
             ASKS
         }
-        Look::Unknown => {
+        HostLook::Unknown => {
             locked(seen).grace(head, begun, begun, None);
             sight.every
         }
@@ -113,7 +113,7 @@ fn look_at(
 }
 
 fn note(
-    seen: &Mutex<Seen>,
+    seen: &Mutex<WatchRecord>,
     head: &HostName,
     begun: Moment,
     ended: Moment,
@@ -122,7 +122,7 @@ fn note(
     locked(seen).look(head, begun, ended, found);
 }
 
-fn locked(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
+fn locked(seen: &Mutex<WatchRecord>) -> MutexGuard<'_, WatchRecord> {
     seen.lock().unwrap_or_else(|e| e.into_inner())
 }
 

@@ -30,14 +30,14 @@ const SHOOTS: Duration = Duration::from_secs(5);
 
 /// What was seen last.
 #[derive(Debug, Default)]
-pub struct Seen {
+pub struct LastStatus {
     /// How the cluster stood; absent: it could not be asked.
     pub last: Option<EndState>,
     /// Why not.
     pub why: String,
 }
 
-impl Seen {
+impl LastStatus {
     /// What is not as it should be, in words; nothing when the cluster is whole.
     pub fn wrong(&self) -> Vec<String> {
         match &self.last {
@@ -69,8 +69,8 @@ pub fn answers_late(file: &ClusterFile) -> Duration {
 ///
 /// # Errors
 /// Ctrl-C; a head that cannot be switched on.
-pub fn wait_whole(context: &DrillContext<'_>, quiet: Duration) -> Result<Seen, DrillError> {
-    let mut seen = Seen::default();
+pub fn wait_whole(context: &DrillContext<'_>, quiet: Duration) -> Result<LastStatus, DrillError> {
+    let mut seen = LastStatus::default();
     let mut asked = 0_u32;
     let mut off = Off::default();
     let mut since: Option<Duration> = None;

@@ -18,7 +18,7 @@ mod whole;
 pub use error::FileError;
 pub use folder::{Expected, Folder};
 pub use named::{is_at, read, read_named, remove, replace};
-pub use whole::{Fresh, Place};
+pub use whole::{Existing, Fresh};
 
 #[cfg(test)]
 mod tests;

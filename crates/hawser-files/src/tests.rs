@@ -169,7 +169,7 @@ fn what_is_there_stays_when_its_place_must_be_free() {
     fs::write(folder.path().join("f"), "old").unwrap();
     let fresh = open.fresh().unwrap();
     assert!(matches!(
-        fresh.place(name(), Place::Free),
+        fresh.place(name(), Existing::Refused),
         Err(FileError::Exists { .. })
     ));
     assert!(matches!(open.create(name()), Err(FileError::Exists { .. })));
@@ -177,7 +177,7 @@ fn what_is_there_stays_when_its_place_must_be_free() {
     assert_eq!(names(folder.path()), ["f"]);
     open.fresh()
         .unwrap()
-        .place(OsStr::new("g"), Place::Free)
+        .place(OsStr::new("g"), Existing::Refused)
         .unwrap();
     assert_eq!(names(folder.path()).len(), 2);
 }
@@ -192,7 +192,7 @@ fn a_new_file_that_somebody_exchanges_is_noticed_and_not_put_in_place() {
     let theirs = folder.path().join("theirs");
     fs::write(&theirs, "theirs").unwrap();
     fs::rename(&theirs, &temporary).unwrap();
-    let error = fresh.place(name(), Place::Taken).unwrap_err();
+    let error = fresh.place(name(), Existing::Replaced).unwrap_err();
     assert!(matches!(error, FileError::Exchanged { .. }), "{error}");
     assert!(!folder.path().join("f").exists());
 }

@@ -21,11 +21,11 @@ const LEFT: Duration = Duration::from_secs(60);
 
 /// What becomes of a file that has the wanted name already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Existing {
     /// It is replaced, not followed.
-    Taken,
-    /// It stays, and the new file is an error.
-    Free,
+    Replaced,
+    /// It stays: the new file is refused.
+    Refused,
 }
 
 /// A new file without its name; it is removed again unless it is put in its place.
@@ -89,7 +89,7 @@ impl Folder {
             .and_then(|()| file.set_permissions(Permissions::from_mode(mode)))
             .and_then(|()| file.sync_all())
             .map_err(FileError::io("write", &path))?;
-        fresh.place(name, Place::Taken).map(drop)
+        fresh.place(name, Existing::Replaced).map(drop)
     }
 
     /// Gives `file`, which is called `from`, the name `to`. That is on the disk when this returns.
@@ -101,7 +101,7 @@ impl Folder {
         file: &File,
         from: &OsStr,
         to: &OsStr,
-        place: Place,
+        place: Existing,
     ) -> Result<(), FileError> {
         self.is(file, from)?;
         self.plain(to)?;
@@ -110,17 +110,19 @@ impl Folder {
         let exists = || FileError::Exists { path: path.clone() };
         let plainly = || renameat(self, from, self, to).map_err(failed);
         match place {
-            Place::Taken => plainly()?,
-            Place::Free => match renameat2(self, from, self, to, RenameFlags::RENAME_NOREPLACE) {
-                Ok(()) => {}
-                Err(Errno::EEXIST) => return Err(exists()),
-                // A file system without it.
-                Err(Errno::EINVAL) => match self.about(to)? {
-                    Some(_) => return Err(exists()),
-                    None => plainly()?,
-                },
-                Err(errno) => return Err(failed(errno)),
-            },
+            Existing::Replaced => plainly()?,
+            Existing::Refused => {
+                match renameat2(self, from, self, to, RenameFlags::RENAME_NOREPLACE) {
+                    Ok(()) => {}
+                    Err(Errno::EEXIST) => return Err(exists()),
+                    // A file system without it.
+                    Err(Errno::EINVAL) => match self.about(to)? {
+                        Some(_) => return Err(exists()),
+                        None => plainly()?,
+                    },
+                    Err(errno) => return Err(failed(errno)),
+                }
+            }
         }
         self.is(file, to)?;
         self.sync()
@@ -169,7 +171,7 @@ impl Fresh<'_> {
     ///
     /// # Errors
     /// As [`Folder::rename`].
-    pub fn place(mut self, name: &OsStr, place: Place) -> Result<File, FileError> {
+    pub fn place(mut self, name: &OsStr, place: Existing) -> Result<File, FileError> {
         let file = self
             .file
             .try_clone()

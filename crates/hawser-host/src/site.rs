@@ -106,12 +106,12 @@ pub trait Site: Sync {
 /// Looks at one host, again and again.
 pub trait Watcher: Send {
     /// Looks once.
-    fn look(&mut self) -> Seen;
+    fn look(&mut self) -> HostLook;
 }
 
 /// What a look at a host showed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum HostLook {
     /// What is mounted there.
     Mounts {
         /// The places.

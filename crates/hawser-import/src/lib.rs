@@ -22,7 +22,7 @@ mod translate;
 mod write;
 
 pub use page::{Line, Page, Verdict};
-pub use place::{Malformed, Place};
+pub use place::{Malformed, SourceLine};
 use source::BYTE_ORDER_MARK;
 pub use source::{Kind, Source};
 
@@ -141,7 +141,7 @@ fn import_bare(sources: &[Source], options: &Options) -> Result<Imported, Malfor
             let path = format!("{pool}/exports.toml");
             for error in errors.errors {
                 let help = error.problem.help().unwrap_or_default();
-                let place = Place::new(&path, error.line);
+                let place = SourceLine::new(&path, error.line);
                 page.add(
                     Verdict::Missing,
                     Some(&place),
@@ -217,7 +217,7 @@ fn missing(text: &str, page: &mut Page) {
         let help = error.problem.help().unwrap_or_default();
         page.add(
             Verdict::Missing,
-            Some(&Place::new("hawser.toml", error.line)),
+            Some(&SourceLine::new("hawser.toml", error.line)),
             error.problem.to_string(),
             help,
         );

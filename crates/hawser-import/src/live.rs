@@ -12,7 +12,7 @@ use crate::Secret;
 use crate::corosync;
 use crate::page::Page;
 use crate::picture::{Picture, Said};
-use crate::place::{Malformed, Place, quoted};
+use crate::place::{Malformed, SourceLine, quoted};
 use crate::source::{Kind, Source};
 
 /// What one head says.
@@ -55,14 +55,14 @@ pub fn sources(heads: &[Head]) -> Result<Vec<Source>, Malformed> {
         let Some(node) = nodes.iter().find(|node| is(head, node)) else {
             let names: Vec<&str> = nodes.iter().map(|(name, _)| &**name).collect();
             return Err(Malformed::new(
-                &Place::new(&path, 1),
+                &SourceLine::new(&path, 1),
                 format!("{} is no node of the cluster", quoted(&head.name)),
                 format!("a head that corosync.conf names: {}", names.join(", ")),
             ));
         };
         if let Some(other) = known.insert(&node.0, &head.name) {
             return Err(Malformed::new(
-                &Place::new(&path, 1),
+                &SourceLine::new(&path, 1),
                 format!(
                     "{} is {}, and so is {}",
                     quoted(&head.name),
@@ -118,7 +118,7 @@ fn corosync_conf(heads: &[Head]) -> Result<Source, Malformed> {
     for head in heads {
         let Some(text) = head.corosync_conf.as_deref() else {
             return Err(Malformed::new(
-                &Place::new(&of(head), 1),
+                &SourceLine::new(&of(head), 1),
                 "no such file",
                 "the corosync.conf of a node of the cluster",
             ));
@@ -132,7 +132,7 @@ fn corosync_conf(heads: &[Head]) -> Result<Source, Malformed> {
             let line = same.take_while(|(a, b)| a == b).count() + 1;
             let found = text.lines().nth(line - 1).unwrap_or_default();
             return Err(Malformed::new(
-                &Place::new(&of(head), line),
+                &SourceLine::new(&of(head), line),
                 format!(
                     "{}, and {} has another line there",
                     quoted(found.trim()),
@@ -144,7 +144,7 @@ fn corosync_conf(heads: &[Head]) -> Result<Source, Malformed> {
     }
     let Some((head, text)) = first else {
         return Err(Malformed::new(
-            &Place::new("the cluster", 1),
+            &SourceLine::new("the cluster", 1),
             "no heads",
             "two heads or more",
         ));
@@ -166,7 +166,7 @@ fn cib(heads: &[Head]) -> Result<Source, Malformed> {
     let quorate = |(_, cib): &&(&Head, &String)| has_quorum(cib);
     let Some((head, cib)) = having.iter().find(quorate).or(having.first()) else {
         return Err(Malformed::new(
-            &Place::new("the cluster", 1),
+            &SourceLine::new("the cluster", 1),
             "Pacemaker runs on none of the heads",
             "a running cluster, or its files: corosync.conf and the CIB that `cibadmin --query` printed",
         ));

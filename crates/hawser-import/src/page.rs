@@ -4,7 +4,7 @@ use std::fmt;
 
 use hawser_model::visible::one_line;
 
-use crate::Place;
+use crate::SourceLine;
 
 /// What became of something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,7 +57,7 @@ pub struct Line {
     /// What became of it.
     pub verdict: Verdict,
     /// Where it stands.
-    pub place: Option<Place>,
+    pub place: Option<SourceLine>,
     /// What it says. Never a secret.
     pub what: String,
     /// What it became, or why not.
@@ -76,7 +76,7 @@ impl Page {
     pub(crate) fn add(
         &mut self,
         verdict: Verdict,
-        place: Option<&Place>,
+        place: Option<&SourceLine>,
         what: impl AsRef<str>,
         why: impl AsRef<str>,
     ) {
@@ -91,7 +91,7 @@ impl Page {
     /// It is in the file.
     pub(crate) fn understood(
         &mut self,
-        place: &Place,
+        place: &SourceLine,
         what: impl AsRef<str>,
         why: impl AsRef<str>,
     ) {
@@ -99,14 +99,19 @@ impl Page {
     }
 
     /// Hawser does it otherwise.
-    pub(crate) fn changed(&mut self, place: &Place, what: impl AsRef<str>, why: impl AsRef<str>) {
+    pub(crate) fn changed(
+        &mut self,
+        place: &SourceLine,
+        what: impl AsRef<str>,
+        why: impl AsRef<str>,
+    ) {
         self.add(Verdict::Changed, Some(place), what, why);
     }
 
     /// It has no meaning here.
     pub(crate) fn not_needed(
         &mut self,
-        place: &Place,
+        place: &SourceLine,
         what: impl AsRef<str>,
         why: impl AsRef<str>,
     ) {
@@ -114,17 +119,32 @@ impl Page {
     }
 
     /// It cannot be said.
-    pub(crate) fn unsaid(&mut self, place: &Place, what: impl AsRef<str>, why: impl AsRef<str>) {
+    pub(crate) fn unsaid(
+        &mut self,
+        place: &SourceLine,
+        what: impl AsRef<str>,
+        why: impl AsRef<str>,
+    ) {
         self.add(Verdict::Unsaid, Some(place), what, why);
     }
 
     /// It is wrong in the source.
-    pub(crate) fn mistake(&mut self, place: &Place, what: impl AsRef<str>, why: impl AsRef<str>) {
+    pub(crate) fn mistake(
+        &mut self,
+        place: &SourceLine,
+        what: impl AsRef<str>,
+        why: impl AsRef<str>,
+    ) {
         self.add(Verdict::Mistake, Some(place), what, why);
     }
 
     /// It is not Hawser's.
-    pub(crate) fn foreign(&mut self, place: &Place, what: impl AsRef<str>, why: impl AsRef<str>) {
+    pub(crate) fn foreign(
+        &mut self,
+        place: &SourceLine,
+        what: impl AsRef<str>,
+        why: impl AsRef<str>,
+    ) {
         self.add(Verdict::Foreign, Some(place), what, why);
     }
 
@@ -147,7 +167,11 @@ impl fmt::Display for Page {
         let mut first = true;
         for verdict in Verdict::ALL {
             let of = self.lines.iter().filter(|line| line.verdict == verdict);
-            let place = |line: &Line| line.place.as_ref().map_or("-".into(), Place::to_string);
+            let place = |line: &Line| {
+                line.place
+                    .as_ref()
+                    .map_or("-".into(), SourceLine::to_string)
+            };
             let lines: Vec<(String, &str, &str)> = of
                 .map(|line| (place(line), line.what.as_str(), line.why.as_str()))
                 .collect();

@@ -8,14 +8,14 @@ use crate::Source;
 
 /// A line of a source.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct SourceLine {
     /// The source, as it was named.
     pub file: String,
     /// Its line, from 1.
     pub line: usize,
 }
 
-impl Place {
+impl SourceLine {
     /// This line of this source.
     pub fn new(file: &str, line: usize) -> Self {
         Self {
@@ -25,7 +25,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourceLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", one_line(&self.file), self.line)
     }
@@ -36,7 +36,7 @@ impl fmt::Display for Place {
 #[error("{place}: {found}")]
 pub struct Malformed {
     /// Where.
-    pub place: Place,
+    pub place: SourceLine,
     /// What was found.
     pub found: String,
     /// What is allowed there.
@@ -45,7 +45,11 @@ pub struct Malformed {
 
 impl Malformed {
     /// One at this place. What was found may be anything: it is made visible here, and cut.
-    pub(crate) fn new(place: &Place, found: impl Into<String>, allowed: impl Into<String>) -> Self {
+    pub(crate) fn new(
+        place: &SourceLine,
+        found: impl Into<String>,
+        allowed: impl Into<String>,
+    ) -> Self {
         Self {
             place: place.clone(),
             found: one_line(&found.into()).into_owned(),

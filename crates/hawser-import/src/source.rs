@@ -1,6 +1,6 @@
 //! A source, and what kind it is.
 
-use crate::place::{Malformed, Place, quoted};
+use crate::place::{Malformed, SourceLine, quoted};
 
 /// A file that is read.
 #[derive(Clone, Debug)]
@@ -116,7 +116,7 @@ impl Kind {
         };
         if kind.is_none() && says(&["Cluster Name:", "Corosync Nodes:", "Pacemaker Nodes:"]) {
             return Err(Malformed::new(
-                &Place::new(path, 1),
+                &SourceLine::new(path, 1),
                 format!("{} is what `pcs config` prints, for people", quoted(&name)),
                 "the CIB, from `pcs cluster cib` or `cibadmin --query`, and corosync.conf",
             ));
@@ -124,7 +124,7 @@ impl Kind {
         kind.ok_or_else(|| {
             let words: Vec<&str> = Self::WORDS.iter().map(|(word, _)| *word).collect();
             Malformed::new(
-                &Place::new(path, 1),
+                &SourceLine::new(path, 1),
                 format!(
                     "{} looks like none of the files that can be imported",
                     quoted(&name)
@@ -140,12 +140,12 @@ impl Kind {
 
 impl Source {
     /// A line of it.
-    pub(crate) fn at(&self, line: usize) -> Place {
-        Place::new(&self.path, line)
+    pub(crate) fn at(&self, line: usize) -> SourceLine {
+        SourceLine::new(&self.path, line)
     }
 
     /// Its lines with their places: without comments that `#` begins, and without empty ones.
-    pub(crate) fn lines(&self) -> impl Iterator<Item = (Place, &str)> {
+    pub(crate) fn lines(&self) -> impl Iterator<Item = (SourceLine, &str)> {
         self.text.lines().enumerate().filter_map(|(i, line)| {
             let said = line.split('#').next().unwrap_or_default().trim();
             (!said.is_empty()).then(|| (self.at(i + 1), said))

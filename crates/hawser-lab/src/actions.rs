@@ -17,7 +17,7 @@ use crate::wiring;
 
 /// A cable or a switch of a lab.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum CutPoint {
     /// The cable between a node and the switch of one of its links.
     Port {
         /// The node.
@@ -29,7 +29,7 @@ pub enum Place {
     Switch(String),
 }
 
-impl Place {
+impl CutPoint {
     /// `NODE/LINK`, or a switch's name.
     pub fn parse(text: &str) -> Self {
         match text.split_once('/') {
@@ -42,7 +42,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for CutPoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Port { node, link } => write!(f, "{node}/{link}"),
@@ -56,7 +56,7 @@ impl fmt::Display for Place {
 ///
 /// # Errors
 /// No such lab, port or switch; a lab that is not whole.
-pub fn cut(name: &LabName, place: &Place) -> Result<bool, LabError> {
+pub fn cut(name: &LabName, place: &CutPoint) -> Result<bool, LabError> {
     set_cut(name, place, true)
 }
 
@@ -64,15 +64,15 @@ pub fn cut(name: &LabName, place: &Place) -> Result<bool, LabError> {
 ///
 /// # Errors
 /// As [`cut`].
-pub fn heal(name: &LabName, place: &Place) -> Result<bool, LabError> {
+pub fn heal(name: &LabName, place: &CutPoint) -> Result<bool, LabError> {
     set_cut(name, place, false)
 }
 
-fn set_cut(name: &LabName, place: &Place, wanted: bool) -> Result<bool, LabError> {
+fn set_cut(name: &LabName, place: &CutPoint, wanted: bool) -> Result<bool, LabError> {
     let mut change = Change::begin(name)?;
     let state = &mut change.state;
     let (ports, bridge, changed) = match place {
-        Place::Port { node, link } => {
+        CutPoint::Port { node, link } => {
             let port = find_port(state, node, link)?;
             let changed = if wanted {
                 state.cut_ports.insert(port.clone())
@@ -81,7 +81,7 @@ fn set_cut(name: &LabName, place: &Place, wanted: bool) -> Result<bool, LabError
             };
             (BTreeSet::from([port]), None, changed)
         }
-        Place::Switch(switch) => {
+        CutPoint::Switch(switch) => {
             find_switch(state, switch)?;
             let changed = if wanted {
                 state.cut_switches.insert(switch.clone())

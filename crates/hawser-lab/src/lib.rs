@@ -35,7 +35,7 @@ mod tool;
 mod up;
 mod wiring;
 
-pub use actions::{Place, cut, heal, power_loss, power_on};
+pub use actions::{CutPoint, cut, heal, power_loss, power_on};
 pub use cluster::bmc::PowerChange;
 pub use cluster::{BmcSpec, ClusterSpec, ShelfSpec, UnitSpec};
 pub use down::{Down, down};

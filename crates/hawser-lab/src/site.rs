@@ -13,7 +13,7 @@ use hawser_model::names::HostName;
 use hawser_tool::processes::{self, Process};
 use nix::sys::signal::Signal;
 
-use crate::actions::{Place, cut, heal, power_loss, switch_on};
+use crate::actions::{CutPoint, cut, heal, power_loss, switch_on};
 use crate::cluster::clock::has_heads_clock;
 use crate::error::LabError;
 use crate::impair::{self, Clear, Direction, Fault, Share};
@@ -48,9 +48,9 @@ impl LabSite {
     }
 
     /// What is pulled.
-    fn place(&self, fault: &SiteFault) -> Result<Option<Place>, LabError> {
+    fn place(&self, fault: &SiteFault) -> Result<Option<CutPoint>, LabError> {
         Ok(match fault {
-            SiteFault::Cable { host, link } => Some(Place::Port {
+            SiteFault::Cable { host, link } => Some(CutPoint::Port {
                 node: host.to_string(),
                 link: link.to_string(),
             }),
@@ -63,17 +63,17 @@ impl LabSite {
                     found: link.to_string(),
                     known: spec.links.iter().map(|it| it.name.to_string()).collect(),
                 })?;
-                Some(Place::Switch(found.switch.clone()))
+                Some(CutPoint::Switch(found.switch.clone()))
             }
             _ => None,
         })
     }
 
     /// The ends of a cable or of all cables of a switch: node and link.
-    fn ends(&self, place: &Place) -> Result<Vec<(String, String)>, LabError> {
+    fn ends(&self, place: &CutPoint) -> Result<Vec<(String, String)>, LabError> {
         let switch = match place {
-            Place::Port { node, link } => return Ok(vec![(node.clone(), link.clone())]),
-            Place::Switch(switch) => switch,
+            CutPoint::Port { node, link } => return Ok(vec![(node.clone(), link.clone())]),
+            CutPoint::Switch(switch) => switch,
         };
         let lab = self.lab()?;
         let spec = lab.spec();
@@ -86,7 +86,7 @@ impl LabSite {
         Ok(ends.collect())
     }
 
-    fn without_carrier(&self, place: &Place) -> Result<Option<String>, LabError> {
+    fn without_carrier(&self, place: &CutPoint) -> Result<Option<String>, LabError> {
         let lab = self.lab()?;
         let mut without = Vec::new();
         for (node, link) in self.ends(place)? {

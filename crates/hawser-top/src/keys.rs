@@ -3,7 +3,7 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::more::covering;
-use crate::view::{Over, Seen, View};
+use crate::view::{Over, View, ViewInput};
 
 /// So many rows are a page.
 const PAGE: isize = 10;
@@ -20,7 +20,7 @@ pub enum Then {
 }
 
 /// Where the reader stands after a key.
-pub fn pressed(mut view: View, key: KeyEvent, seen: Seen<'_>) -> (View, Then) {
+pub fn pressed(mut view: View, key: KeyEvent, seen: ViewInput<'_>) -> (View, Then) {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     let then = match key.code {
         KeyCode::Char('c' | 'C') if control => Then::End,
@@ -72,7 +72,7 @@ pub fn pressed(mut view: View, key: KeyEvent, seen: Seen<'_>) -> (View, Then) {
 }
 
 /// So many rows on, in what covers the picture or among the rows of the part.
-fn moved(view: &mut View, seen: Seen<'_>, by: isize) -> Then {
+fn moved(view: &mut View, seen: ViewInput<'_>, by: isize) -> Then {
     let from = |at: usize, last: usize| match by {
         isize::MIN => 0,
         isize::MAX => last,

@@ -17,4 +17,4 @@ mod words;
 pub use ink::Looks;
 pub use keys::{Then, pressed};
 pub use screen::draw;
-pub use view::{Part, Seen, View};
+pub use view::{Part, View, ViewInput};

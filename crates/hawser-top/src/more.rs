@@ -6,7 +6,7 @@ use hawser_model::output::watch::Alarm;
 
 use crate::ink::wrapped;
 use crate::rows::{alarm_key, devices_of, parts_of};
-use crate::view::{Over, Part, Seen, View};
+use crate::view::{Over, Part, View, ViewInput};
 use crate::words;
 
 /// What the keys do, in columns.
@@ -33,7 +33,7 @@ are UTC; those of incidents are the heads' own.
 The exit code is 0 if no alarm stands at the end and all heads answer, else 1.";
 
 /// The lines of what covers the picture, of which so many are above the screen; none if nothing does.
-pub fn covering(seen: Seen<'_>, view: &View) -> Option<(String, Vec<String>, usize)> {
+pub fn covering(seen: ViewInput<'_>, view: &View) -> Option<(String, Vec<String>, usize)> {
     let width = usize::from(seen.size.0);
     let (title, text, above) = match view.over.as_ref()? {
         Over::Help(above) => ("Keys".to_owned(), help(), *above),
@@ -55,8 +55,8 @@ fn help() -> String {
     text.join("\n")
 }
 
-fn more(seen: Seen<'_>, view: &View) -> (String, String) {
-    let Seen { picture, .. } = seen;
+fn more(seen: ViewInput<'_>, view: &View) -> (String, String) {
+    let ViewInput { picture, .. } = seen;
     let gone = || {
         (
             view.part.title().to_owned(),
@@ -100,7 +100,7 @@ fn more(seen: Seen<'_>, view: &View) -> (String, String) {
     found.unwrap_or_else(gone)
 }
 
-fn alarm(alarm: &Alarm, seen: Seen<'_>) -> (String, String) {
+fn alarm(alarm: &Alarm, seen: ViewInput<'_>) -> (String, String) {
     let mut when = words::since(alarm, seen.picture);
     if let Some(times) = words::times(alarm) {
         when += &format!(", {times}");

@@ -10,7 +10,7 @@ use crate::heights::heights;
 use crate::ink::{Ink, Looks, Piece, line, name, padded, piece, shape, width};
 use crate::more::covering;
 use crate::rows::{Room, Row, rows};
-use crate::view::{Part, Seen, View};
+use crate::view::{Part, View, ViewInput};
 use crate::words;
 
 /// From this width on the parts stand in two columns.
@@ -32,9 +32,9 @@ const FOOT: [&str; 7] = [
 ];
 
 /// Draws a picture as its reader sees it.
-pub fn draw(frame: &mut Frame<'_>, seen: Seen<'_>, view: &View, looks: Looks) {
+pub fn draw(frame: &mut Frame<'_>, seen: ViewInput<'_>, view: &View, looks: Looks) {
     let area = frame.area();
-    let seen = Seen {
+    let seen = ViewInput {
         size: (area.width, area.height),
         ..seen
     };

@@ -64,7 +64,7 @@ impl Part {
 
 /// What is looked at.
 #[derive(Clone, Copy)]
-pub struct Seen<'a> {
+pub struct ViewInput<'a> {
     /// The picture.
     pub picture: &'a TopPicture,
     /// What a code means.

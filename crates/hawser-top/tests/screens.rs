@@ -9,7 +9,7 @@ use std::path::Path;
 
 use hawser_model::output::top::TopPicture;
 use hawser_model::visible::is_hidden;
-use hawser_top::{Looks, Seen, Then, View, draw, pressed};
+use hawser_top::{Looks, Then, View, ViewInput, draw, pressed};
 use pictures::{dead_head, degraded, healthy, hostile, planted};
 use proptest::prelude::*;
 use ratatui::Terminal;
@@ -30,8 +30,8 @@ fn explain(code: &str) -> Option<String> {
     (code == "link-down").then(|| page.to_owned())
 }
 
-fn seen(picture: &TopPicture, size: (u16, u16)) -> Seen<'_> {
-    Seen {
+fn seen(picture: &TopPicture, size: (u16, u16)) -> ViewInput<'_> {
+    ViewInput {
         picture,
         explain: &explain,
         size,
@@ -305,7 +305,7 @@ fn keys() {
     }
     // In a part without rows there is nothing to open.
     let healthy = healthy();
-    let empty = Seen {
+    let empty = ViewInput {
         picture: &healthy,
         ..seen
     };

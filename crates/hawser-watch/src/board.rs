@@ -16,13 +16,13 @@ use hawser_report::{LiveParts, live_parts};
 use tokio::sync::watch;
 
 use crate::join::{Other, joined, seen};
-use crate::live::{Known, live_page};
+use crate::live::{LiveInput, live_page};
 use crate::locked::locked;
 use crate::metrics::{self, Health};
 use crate::pages::News;
 use crate::run::Watch;
 use crate::shown::Shown;
-use crate::turns::Seen;
+use crate::turns::OtherWatches;
 
 /// A watch whose last reading is older hangs.
 const ALIVE: Duration = Duration::from_secs(10);
@@ -113,14 +113,14 @@ impl Board {
     }
 
     /// What the watches of the other heads tell people of.
-    pub fn seen(&self) -> Seen {
+    pub fn seen(&self) -> OtherWatches {
         let (posted, others) = {
             let state = self.lock();
             (state.posted.clone(), state.others.clone())
         };
         match (&self.0.own, posted) {
             (Some(own), Some(posted)) => seen(&self.0.file, own, &posted.shown, &others),
-            _ => Seen::default(),
+            _ => OtherWatches::default(),
         }
     }
 
@@ -154,7 +154,7 @@ impl Board {
         let all = mine.filter(|_| !alone);
         let all = all.map(|mine| joined(&self.0.file, mine, &others));
         let old = posted.map(|posted| self.0.clock.since(posted.at));
-        let known = Known {
+        let known = LiveInput {
             own: self.0.own.as_ref().filter(|_| alone),
             shown: all.as_ref().or(mine),
             problem: posted.and_then(|posted| posted.problem.as_deref()),

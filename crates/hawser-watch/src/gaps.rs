@@ -4,10 +4,10 @@ use hawser_model::cluster_file::ClusterFile;
 use hawser_model::drops::DropTotals;
 use hawser_model::names::HostName;
 
-use crate::live::Known;
+use crate::live::LiveInput;
 use crate::shown::ShownHead;
 
-pub(crate) fn not_known(file: &ClusterFile, known: Known<'_>) -> Vec<String> {
+pub(crate) fn not_known(file: &ClusterFile, known: LiveInput<'_>) -> Vec<String> {
     let mut all = match known.own {
         Some(own) => of_one(file, own, known),
         None => of_all(file, known),
@@ -19,7 +19,7 @@ pub(crate) fn not_known(file: &ClusterFile, known: Known<'_>) -> Vec<String> {
 }
 
 /// What one head cannot know.
-fn of_one(file: &ClusterFile, own: &HostName, known: Known<'_>) -> Vec<String> {
+fn of_one(file: &ClusterFile, own: &HostName, known: LiveInput<'_>) -> Vec<String> {
     let heads = file.nodes.iter().map(|node| node.name.as_str());
     let others: Vec<&str> = heads.filter(|name| *name != own.as_str()).collect();
     let mut all = Vec::new();
@@ -49,7 +49,7 @@ fn of_one(file: &ClusterFile, own: &HostName, known: Known<'_>) -> Vec<String> {
 }
 
 /// What nobody knows who asks all heads now and then.
-fn of_all(file: &ClusterFile, known: Known<'_>) -> Vec<String> {
+fn of_all(file: &ClusterFile, known: LiveInput<'_>) -> Vec<String> {
     let mut all: Vec<String> = failed(known).into_iter().collect();
     all.extend(not_counted(known));
     let heads = known
@@ -72,7 +72,7 @@ fn of_all(file: &ClusterFile, known: Known<'_>) -> Vec<String> {
 }
 
 /// Heads of which it is not known, or not of all, why their kernel drops packets.
-fn not_counted(known: Known<'_>) -> Vec<String> {
+fn not_counted(known: LiveInput<'_>) -> Vec<String> {
     let heads = known.shown.into_iter().flat_map(|shown| &shown.heads);
     let why = |(name, head): (&HostName, &ShownHead)| match head.drops.as_ref()? {
         DropTotals::NotCounted(why) => Some(format!(
@@ -86,7 +86,7 @@ fn not_counted(known: Known<'_>) -> Vec<String> {
     heads.filter_map(why).collect()
 }
 
-fn failed(known: Known<'_>) -> Option<String> {
+fn failed(known: LiveInput<'_>) -> Option<String> {
     let why = known.problem?;
     Some(format!(
         "The last look at the cluster failed, so what the heads are and where pools run may be old: {why}"

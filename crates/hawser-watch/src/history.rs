@@ -70,7 +70,7 @@ pub fn history_and_cib(
             Err(e) => gaps.push(format!("{name}: {e}")),
         }
     }
-    let known = Known::of(cib.as_deref(), file, conf.as_ref());
+    let known = ClusterNames::of(cib.as_deref(), file, conf.as_ref());
     let mut report = incidents(&files, &known.services, &known.names, now);
     report.gaps.extend(gaps);
     (report, cib)
@@ -87,7 +87,7 @@ pub fn own_history(
     now: u64,
 ) -> Result<IncidentsReport, HostError> {
     let logs = logs(&head.name().clone(), head)?;
-    let known = Known::of(cib, Some(file), conf(head).as_ref());
+    let known = ClusterNames::of(cib, Some(file), conf(head).as_ref());
     let mut report = incidents(&logs.files, &known.services, &known.names, now);
     report.gaps.extend(logs.gaps);
     Ok(report)
@@ -150,14 +150,14 @@ pub(crate) fn files(head: &HostName, texts: [String; 2]) -> Vec<LogFile> {
 
 /// What is known of the cluster beside its logs.
 #[derive(Debug, Default)]
-pub struct Known {
+pub struct ClusterNames {
     /// What Pacemaker runs together.
     pub services: Vec<PoolFacts>,
     /// Whose Corosync's numbers are.
     pub names: Names,
 }
 
-impl Known {
+impl ClusterNames {
     /// By the live CIB, if there is one, and by the cluster file's names for what the live corosync.conf has numbered. The order
     /// of the file is no number: a cluster keeps those that it has given.
     fn of(cib: Option<&str>, file: Option<&ClusterFile>, conf: Option<&Conf>) -> Self {
@@ -177,7 +177,7 @@ impl Known {
 }
 
 /// What a CIB tells; `None` for a text that is none.
-pub fn of_cib(text: &str) -> Option<Known> {
+pub fn of_cib(text: &str) -> Option<ClusterNames> {
     let cib = Element::parse(text, "a CIB").ok()?;
     let nodes = cib.at(&["configuration", "nodes"]);
     let nodes = nodes.iter().flat_map(|nodes| nodes.all("node"));
@@ -191,7 +191,7 @@ pub fn of_cib(text: &str) -> Option<Known> {
         active_on: None,
         resources,
     });
-    Some(Known {
+    Some(ClusterNames {
         services: groups.chain(together(found.single)).collect(),
         names: Names {
             nodes: nodes.collect(),

@@ -10,7 +10,7 @@ use hawser_model::output::watch::{Alarm, HeadReading};
 use crate::group::grouped;
 use crate::judge::Key;
 use crate::shown::Shown;
-use crate::turns::Seen;
+use crate::turns::OtherWatches;
 
 /// The watch of another head.
 #[derive(Clone, Debug)]
@@ -83,16 +83,16 @@ pub fn seen(
     own: &HostName,
     mine: &Shown,
     others: &BTreeMap<HostName, Other>,
-) -> Seen {
+) -> OtherWatches {
     let before = file.nodes.iter().map(|node| node.name.get());
     let before = before.take_while(|name| *name != own);
     let answering = before.filter_map(|name| others.get(name)?.now());
     let telling: Vec<&Shown> = answering.filter(|shown| shown.tells).collect();
     let own = mine.reading.alarms.clone();
     if telling.is_empty() {
-        return Seen {
+        return OtherWatches {
             mine: own,
-            ..Seen::default()
+            ..OtherWatches::default()
         };
     }
     let all = telling.iter();
@@ -108,7 +108,7 @@ pub fn seen(
         let stands = together.iter().any(|one| one.key() == alarm.key());
         !stands && theirs.iter().any(|one| one.parts.contains(&alarm.place))
     };
-    Seen {
+    OtherWatches {
         absorbed: own.iter().filter(is_part).map(Alarm::key).collect(),
         earlier: Some(earlier),
         mine: own,

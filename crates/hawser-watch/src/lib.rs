@@ -45,6 +45,7 @@ pub mod running;
 pub mod serve;
 pub mod shown;
 pub mod site;
+mod slots;
 mod sources;
 pub mod tape;
 pub mod tell;

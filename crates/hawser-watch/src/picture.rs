@@ -12,7 +12,7 @@ use hawser_model::output::live::{
 use hawser_model::output::top::{Answers, TopHead, TopLink, TopLook, TopPicture, TopPort, TopWay};
 use hawser_model::output::watch::Alarm;
 
-use crate::live::{Known, live_page};
+use crate::live::{LiveInput, live_page};
 
 /// What the picture is made of.
 pub struct Parts<'a> {
@@ -32,7 +32,7 @@ pub struct Parts<'a> {
 /// The picture.
 pub fn picture(parts: Parts<'_>) -> TopPicture {
     let names: Vec<&HostName> = parts.file.nodes.iter().map(|n| n.name.get()).collect();
-    let nothing = Known {
+    let nothing = LiveInput {
         own: None,
         shown: None,
         problem: None,

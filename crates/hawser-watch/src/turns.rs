@@ -19,7 +19,7 @@ pub const WAITS: Duration = Duration::from_secs(6);
 
 /// What the other watches show at a moment.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
+pub struct OtherWatches {
     /// Of the heads earlier in the file whose watches answer, and tell: the troubles and alarms that they show. Absent: there are
     /// none.
     pub earlier: Option<BTreeSet<Key>>,
@@ -29,7 +29,7 @@ pub struct Seen {
     pub mine: Vec<Alarm>,
 }
 
-impl Seen {
+impl OtherWatches {
     /// Whether an earlier head tells of this, by itself or within another alarm.
     fn has(&self, key: &Key) -> bool {
         let earlier = self.earlier.as_ref();
@@ -77,7 +77,12 @@ impl Turns {
     }
 
     /// Takes what began and ended here; gives what this watch is to tell now.
-    pub fn take(&mut self, now: Duration, changes: Vec<Change>, seen: &Seen) -> Vec<Change> {
+    pub fn take(
+        &mut self,
+        now: Duration,
+        changes: Vec<Change>,
+        seen: &OtherWatches,
+    ) -> Vec<Change> {
         let mut told = Vec::new();
         for change in changes {
             match change {
@@ -120,7 +125,7 @@ impl Turns {
     }
 
     /// What was left to an earlier head that does not tell of it any more, and that stands here, waits again.
-    fn take_back(&mut self, now: Duration, seen: &Seen) {
+    fn take_back(&mut self, now: Duration, seen: &OtherWatches) {
         for alarm in &seen.mine {
             let key = alarm.key();
             if seen.has(&key) || !self.left_to_others.remove(&key) {
@@ -155,16 +160,16 @@ mod tests {
         }
     }
 
-    fn seen(earlier: &[&str]) -> Seen {
-        Seen {
+    fn seen(earlier: &[&str]) -> OtherWatches {
+        OtherWatches {
             earlier: Some(earlier.iter().map(|code| alarm(code).key()).collect()),
-            ..Seen::default()
+            ..OtherWatches::default()
         }
     }
 
     /// The same, and this head shows that.
-    fn and_mine(seen: Seen, code: &str) -> Seen {
-        Seen {
+    fn and_mine(seen: OtherWatches, code: &str) -> OtherWatches {
+        OtherWatches {
             mine: vec![alarm(code)],
             ..seen
         }
@@ -178,7 +183,7 @@ mod tests {
     fn the_first_head_and_one_that_is_alone_tell_at_once() {
         let mut turns = Turns::default();
         let (began, ended) = (Change::Began(alarm("a")), Change::Ended(alarm("a")));
-        let alone = Seen::default();
+        let alone = OtherWatches::default();
         assert_eq!(turns.take(at(0), vec![began.clone()], &alone), vec![began]);
         assert!(turns.is_idle());
         assert_eq!(turns.take(at(9), vec![ended.clone()], &alone), vec![ended]);
@@ -196,7 +201,7 @@ mod tests {
         // Had that head died meanwhile, nobody else would tell of the end.
         turns.take(at(70), vec![began], &seen(&["a"]));
         assert_eq!(
-            turns.take(at(80), vec![ended.clone()], &Seen::default()),
+            turns.take(at(80), vec![ended.clone()], &OtherWatches::default()),
             vec![ended]
         );
     }
@@ -222,7 +227,10 @@ mod tests {
             vec![began.clone(), ended]
         );
         turns.take(at(30), vec![began.clone()], &seen(&[]));
-        assert_eq!(turns.take(at(31), vec![], &Seen::default()), vec![began]);
+        assert_eq!(
+            turns.take(at(31), vec![], &OtherWatches::default()),
+            vec![began]
+        );
     }
 
     #[test]
@@ -238,7 +246,7 @@ mod tests {
         turns.resume(before.left().clone());
         assert_eq!(turns.take(at(9), vec![ended.clone()], &seen(&[])), []);
         turns.resume(before.left().clone());
-        let alone = Seen::default();
+        let alone = OtherWatches::default();
         assert_eq!(turns.take(at(9), vec![ended.clone()], &alone), vec![ended]);
     }
 
@@ -267,11 +275,11 @@ mod tests {
         assert_eq!(turns.take(at(12), vec![ended.clone()], &seen(&[])), []);
         // It answers no more, or has nobody to tell: what it has told may have been lost with it.
         let mut turns = left();
-        let alone = and_mine(Seen::default(), "a");
+        let alone = and_mine(OtherWatches::default(), "a");
         assert_eq!(turns.take(at(10), vec![], &alone), vec![began]);
         assert_eq!(turns.take(at(11), vec![], &alone), []);
         assert_eq!(
-            turns.take(at(20), vec![ended.clone()], &Seen::default()),
+            turns.take(at(20), vec![ended.clone()], &OtherWatches::default()),
             vec![ended]
         );
     }
@@ -279,7 +287,7 @@ mod tests {
     #[test]
     fn a_part_of_another_heads_alarm_is_not_told_by_itself() {
         let mut turns = Turns::default();
-        let absorbed = Seen {
+        let absorbed = OtherWatches {
             absorbed: [alarm("a").key()].into(),
             ..seen(&["b"])
         };

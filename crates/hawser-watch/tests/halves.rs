@@ -6,7 +6,7 @@ use hawser_cluster::host::questions::{KeepLogs, ListKeptLogs, ReadKeptLog};
 use hawser_cluster::host::{KeptLogs, KeptName};
 use hawser_host::sim::{Simulated, Wire};
 use hawser_model::names::HostName;
-use hawser_watch::peers::others::Known;
+use hawser_watch::peers::others::TakenLogs;
 
 /// Two heads: what one has kept, and what is kept here.
 #[derive(Clone, Default)]
@@ -34,7 +34,7 @@ fn what_another_head_has_kept_is_taken_once_and_again_when_it_has_changed() {
     let simulated =
         |name: &str| Simulated::new(name.into(), kept.clone(), QUESTIONS, &Wire::default());
     let (mut other, mut own) = (simulated("head2"), simulated("head1"));
-    let mut known = Known::default();
+    let mut known = TakenLogs::default();
     let mut take = || {
         known
             .take(&"head2".into(), &mut other, &mut own, &[])

@@ -15,7 +15,7 @@ use hawser_model::output::live::{
 use hawser_model::output::watch::{LinkReading, LinkState};
 use hawser_report::{live_page as text, live_parts};
 use hawser_watch::layout::of_topology;
-use hawser_watch::live::{Known, live_page};
+use hawser_watch::live::{LiveInput, live_page};
 use hawser_watch::shown::Shown;
 use pictures::{
     both_dead_link, both_healthy, dead_link, file, healthy, incidents, lost_head, one_silent,
@@ -23,7 +23,7 @@ use pictures::{
 use proptest::prelude::*;
 
 fn page_of(file: &ClusterFile, shown: &Shown) -> LivePage {
-    let known = Known {
+    let known = LiveInput {
         own: Some(&"head1".into()),
         shown: Some(shown),
         problem: None,
@@ -35,7 +35,7 @@ fn page_of(file: &ClusterFile, shown: &Shown) -> LivePage {
 
 /// Of all heads, which were asked from elsewhere.
 fn whole(shown: &Shown) -> LivePage {
-    let known = Known {
+    let known = LiveInput {
         own: None,
         shown: Some(shown),
         problem: None,
@@ -203,7 +203,7 @@ fn hosts_without_a_cluster_file_are_heads_and_nothing_else() {
     let mut hosts = file().topology();
     (hosts.cluster, hosts.links) = (String::new(), Vec::new());
     hosts.nodes[1].name = "a".into();
-    let known = Known {
+    let known = LiveInput {
         own: None,
         shown: Some(&shown),
         problem: None,
@@ -267,7 +267,7 @@ fn what_one_head_does_not_know_it_says() {
 #[test]
 fn nothing_is_called_good_before_it_was_read_and_old_is_called_old() {
     let own = "head1".into();
-    let known = Known {
+    let known = LiveInput {
         own: Some(&own),
         shown: None,
         problem: None,
@@ -279,7 +279,7 @@ fn nothing_is_called_good_before_it_was_read_and_old_is_called_old() {
     assert!(!written.contains("mark-of good"), "{written}");
     assert!(written.contains("Not known yet") && written.contains("were not read yet"));
     let shown = healthy();
-    let old = Known {
+    let old = LiveInput {
         own: Some(&own),
         shown: Some(&shown),
         problem: Some("crm_simulate: no answer"),

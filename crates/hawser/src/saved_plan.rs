@@ -7,7 +7,7 @@ use hawser_model::saved_plan::SavedPlan;
 use miette::{IntoDiagnostic, WrapErr};
 
 use crate::case_file::put;
-use crate::cluster::Known;
+use crate::cluster::KnownCluster;
 use crate::verbs::check::now;
 
 /// Bytes that a plan may have; one of a cluster with a thousand resources has one MiB.
@@ -17,7 +17,12 @@ const LARGEST: u64 = 64 << 20;
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write(path: &Path, plan: &Plan, known: &Known, lab: Option<&str>) -> miette::Result<()> {
+pub fn write(
+    path: &Path,
+    plan: &Plan,
+    known: &KnownCluster,
+    lab: Option<&str>,
+) -> miette::Result<()> {
     let origin = Origin {
         file: &known.file,
         path: known.path(),

@@ -184,36 +184,34 @@ fn nothing_is_left_of_machines_whose_up_was_killed_or_interrupted() {
         let build = ["lab", "images", "build"].into_iter().chain(*option);
         assert_eq!(run(&build.collect::<Vec<_>>()).code, Some(0));
     }
-    let signals = [Signal::SIGKILL, Signal::SIGINT];
-    for (kind, signal) in kinds
+    let ups = kinds
         .iter()
-        .flat_map(|(kind, _)| signals.map(|it| (*kind, it)))
-    {
+        .map(|(kind, _)| (*kind, &["--nodes", "2"][..], "head2"));
+    let ups = ups.chain([("uml", &["--cluster"][..], "client1")]);
+    let signals = [Signal::SIGKILL, Signal::SIGINT];
+    for ((kind, of, last), signal) in ups.flat_map(|up| signals.map(|it| (up, it))) {
         let lab = Lab::planned();
         let mut up = lab
-            .command(&["up", "--machines", kind, "--nodes", "2"])
+            .command(&[&["up", "--machines", kind][..], of].concat())
             .stderr(Stdio::null())
             .stdout(Stdio::null())
             .spawn()
             .expect("hawser runs");
         // While its kernels boot.
-        assert!(eventually(SLOW, || processes_of_machines(
-            lab.name(),
-            "head2"
-        ) > 0));
+        assert!(eventually(SLOW, || processes_of_machines(lab.name(), last) > 0));
         kill(Pid::from_raw(up.id() as i32), signal).expect("a process");
         up.wait().expect("its end");
         let none = || processes_of_machines(lab.name(), "") == 0;
         assert!(
             eventually(Duration::from_secs(30), none),
-            "{kind}, {signal}: a kernel runs on"
+            "{kind} {of:?}, {signal}: a kernel runs on"
         );
         // Who was killed leaves files, which the next command removes.
         lab.run(&["down"]);
         assert_eq!(
             remains(lab.name()),
             Vec::<String>::new(),
-            "{kind}, {signal}"
+            "{kind} {of:?}, {signal}"
         );
     }
 }

@@ -14,7 +14,7 @@ const READY: &str = "ready";
 
 /// Where an agent is, when that is not simply a host.
 #[derive(Clone, Debug, Default)]
-pub struct Place {
+pub struct AgentContext {
     /// A handle of the machine's first network namespace, for a node that is not in it.
     pub machine_net: Option<PathBuf>,
     /// The folder of the journal, where files are shared with others (a lab's switches): then
@@ -25,7 +25,7 @@ pub struct Place {
 /// The changes of this node.
 #[derive(Default)]
 pub(crate) struct Changes {
-    place: Place,
+    context: AgentContext,
     open: Option<Open>,
 }
 
@@ -41,19 +41,22 @@ struct Open {
 impl Changes {
     /// What a killed agent has left is undone at once; if that fails, the first trial tries again and
     /// says why.
-    pub(crate) fn new(place: Place) -> Self {
-        let mut changes = Self { place, open: None };
+    pub(crate) fn new(context: AgentContext) -> Self {
+        let mut changes = Self {
+            context,
+            open: None,
+        };
         let _said_later = changes.open();
         changes
     }
 
     /// Turns a knob as a trial.
     pub(crate) fn begin(&mut self, knob: &Knob, value: &str) -> Result<Change, Declined> {
-        let place = self.place.clone();
+        let context = self.context.clone();
         let open = self.open()?;
         // A trial begins on a host on which nothing is left of others.
         open.recover()?;
-        open.guard(&place)?;
+        open.guard(&context)?;
         Ok(open.journal.begin(knob, value, &open.owner)?)
     }
 
@@ -67,7 +70,7 @@ impl Changes {
     fn open(&mut self) -> Result<&mut Open, Declined> {
         if self.open.is_none() {
             let mut open = Open {
-                journal: journal(&self.place),
+                journal: journal(&self.context),
                 owner: Owner::own()?,
                 guard: None,
                 recovered: false,
@@ -90,16 +93,16 @@ impl Open {
     }
 
     /// A guard stands, or no knob is turned.
-    fn guard(&mut self, place: &Place) -> Result<(), Declined> {
+    fn guard(&mut self, context: &AgentContext) -> Result<(), Declined> {
         // One that was killed by somebody is replaced.
         if self.guard.as_mut().is_some_and(Companion::stands) {
             return Ok(());
         }
         let mut launch = Launch::new(std::env::current_exe()?).args(["agent", GUARD]);
-        if let Some(net) = &place.machine_net {
+        if let Some(net) = &context.machine_net {
             launch = launch.arg("--machine-net").arg(net);
         }
-        if let Some(folder) = &place.journal {
+        if let Some(folder) = &context.journal {
             launch = launch.arg("--journal").arg(folder);
         }
         let owner = serde_json::to_string(&self.owner).expect("an owner is always JSON");
@@ -109,12 +112,12 @@ impl Open {
     }
 }
 
-fn journal(place: &Place) -> Journal {
+fn journal(context: &AgentContext) -> Journal {
     let knobs = Knobs {
-        machine_net: place.machine_net.clone(),
+        machine_net: context.machine_net.clone(),
         ..Knobs::default()
     };
-    match &place.journal {
+    match &context.journal {
         None => Journal::new(Journal::FOLDER, "/", knobs),
         // Below the journal itself there is no configuration to find or to write.
         Some(folder) => Journal::new(folder, folder, knobs),
@@ -122,9 +125,9 @@ fn journal(place: &Place) -> Journal {
 }
 
 /// Runs as the guard of the agent `owner` (its JSON), until that is gone.
-pub(crate) fn guard(place: &Place, owner: &str) -> Result<(), KernelError> {
+pub(crate) fn guard(context: &AgentContext, owner: &str) -> Result<(), KernelError> {
     let owner: Owner =
         serde_json::from_str(owner).map_err(|e| KernelError::Absent(format!("--owner: {e}")))?;
-    let journal = journal(place);
+    let journal = journal(context);
     hawser_kernel::guard(&journal, &owner, std::io::stdin(), || println!("{READY}"))
 }

@@ -28,7 +28,7 @@ use flows::Flows;
 use hawser_host::protocol::VERSION;
 use knobs::Changes;
 
-pub use knobs::Place;
+pub use knobs::AgentContext;
 
 /// This node, for one coordinator.
 #[derive(Default)]
@@ -66,10 +66,10 @@ pub(crate) struct Session {
 }
 
 impl Node {
-    /// A node at that place.
-    pub(crate) fn new(place: Place) -> Self {
+    /// A node with that context.
+    pub(crate) fn new(context: AgentContext) -> Self {
         Self {
-            changes: Changes::new(place),
+            changes: Changes::new(context),
             ..Self::default()
         }
     }

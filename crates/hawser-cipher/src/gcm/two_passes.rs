@@ -10,7 +10,7 @@ use crate::error::CipherError;
 use crate::gcm::seal::begin;
 use crate::gcm::{Limit, OpeningKey, Tag};
 use crate::path::DataPath;
-use crate::scatter::Place;
+use crate::scatter::Cursor;
 
 /// The first pass: reads all of the ciphertext, gives nothing back.
 ///
@@ -60,7 +60,7 @@ impl<'k> Verifier<'k> {
     pub fn update_scattered(&mut self, ciphertext: &[IoSlice<'_>]) -> Result<(), CipherError> {
         let mut left = ciphertext.iter().map(|piece| piece.len()).sum::<usize>();
         self.limit.book(left)?;
-        let mut place = Place::default();
+        let mut place = Cursor::default();
         while left > 0 {
             let part = left.min(CHUNK);
             let discarded = &mut self.discarded[..part];

@@ -9,12 +9,12 @@ use crate::raw;
 
 /// A place in a list of pieces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Cursor {
     piece: usize,
     offset: usize,
 }
 
-impl Place {
+impl Cursor {
     /// Bytes that follow here without a break; empty pieces are passed over. Zero: the list is over.
     pub(crate) fn run<T: Deref<Target = [u8]>>(&mut self, pieces: &[T]) -> usize {
         while let Some(piece) = pieces.get(self.piece) {
@@ -169,7 +169,7 @@ mod tests {
         let all = data.concat();
         let pieces: Vec<IoSlice<'_>> = data.iter().map(|piece| IoSlice::new(piece)).collect();
         for step in [1, 3, 16, 100, 1024, all.len()] {
-            let mut place = Place::default();
+            let mut place = Cursor::default();
             let mut gathered = Vec::new();
             while gathered.len() < all.len() {
                 let mut part = vec![0; step.min(all.len() - gathered.len())];
@@ -191,7 +191,7 @@ mod tests {
                 .iter_mut()
                 .map(|piece| IoSliceMut::new(piece))
                 .collect();
-            let mut place = Place::default();
+            let mut place = Cursor::default();
             for part in all.chunks(step) {
                 place.scatter(part, &mut pieces);
             }

@@ -115,9 +115,9 @@ fn all(lines: Vec<Vec<&str>>, limit: Duration) -> Result<(), NodeError> {
 }
 
 /// Starts or stops corosync-qdevice.
-pub(super) fn device(wish: DeviceAction) -> Result<(), NodeError> {
+pub(super) fn device(action: DeviceAction) -> Result<(), NodeError> {
     let manager = here(|path| Path::new(path).exists()).unwrap_or(Manager::Systemd);
-    let lines = match (manager, wish) {
+    let lines = match (manager, action) {
         (Manager::Systemd, DeviceAction::Start) => {
             vec![
                 vec!["systemctl", "enable", DEVICE],

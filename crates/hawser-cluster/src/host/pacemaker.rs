@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::time::Duration;
 
-use hawser_files::{FileError, Folder, Place};
+use hawser_files::{Existing, FileError, Folder};
 
 use super::{NodeError, run};
 
@@ -90,7 +90,7 @@ pub(super) fn seed(cib: &str) -> Result<(), NodeError> {
     // The open file, not a name: the folder is Pacemaker's, and a name there may come to mean another file.
     let open = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
     run::tool("chown", &[OWNER, &open], None)?;
-    match fresh.place(name, Place::Free) {
+    match fresh.place(name, Existing::Refused) {
         // Pacemaker has been started meanwhile.
         Ok(_) | Err(FileError::Exists { .. }) => Ok(()),
         Err(e) => Err(e.into()),

@@ -14,6 +14,7 @@ use super::settle::{Settled, Waiting, not_done, wait_settled};
 use super::status::not_running;
 use super::undo::{take_back, undo_of};
 use super::{LiveError, OnHead, Secrets, Slow, device, gather, head, live_cib};
+use crate::host::view::Limits;
 use crate::plan::{Change, Effect, Facts, Plan, PlanError, beyond, differences, plan};
 use crate::simulate::CrmSimulate;
 
@@ -26,6 +27,8 @@ pub struct Options<'a> {
     pub reviewed: Option<&'a SavedPlan>,
     /// How long Pacemaker is waited for each time; absent: as long as the slowest pool may take.
     pub timeout: Option<Duration>,
+    /// How long heads may look for the disks of pools.
+    pub limits: Limits,
 }
 
 /// What was done.
@@ -131,11 +134,11 @@ pub fn apply(
     said: &mut dyn FnMut(&str),
 ) -> Result<Applied, ApplyError> {
     let mut applied = Applied::default();
-    let mut fences = None;
+    let mut known: Option<Facts> = None;
     let (mut first, mut waited) = (true, false);
     for round in 0..ROUNDS {
         let ask = if round == 0 {
-            Slow::Asked
+            Slow::Asked(options.limits)
         } else {
             Slow::LeftAlone
         };
@@ -145,9 +148,9 @@ pub fn apply(
             );
         }
         let mut facts = gather(file, heads, secrets, ask)?;
-        match &fences {
-            None => fences = Some(facts.fence_status.clone()),
-            Some(known) => facts.fence_status.clone_from(known),
+        match &known {
+            None => known = Some(facts.clone()),
+            Some(known) => facts.take_slow(known),
         }
         let plan = plan_live(file, &facts, heads)?;
         if plan.is_empty() && plan.report.problems.is_empty() {

@@ -96,13 +96,13 @@ pub(super) fn perform(
             })?;
             wait_joined(file, heads)?;
         }
-        Effect::Device { wish, nodes } => {
-            tell(heads, nodes, &SetDevice { wish: *wish })?;
-            if *wish == DeviceAction::Start {
+        Effect::Device { action, nodes } => {
+            tell(heads, nodes, &SetDevice { action: *action })?;
+            if *action == DeviceAction::Start {
                 wait_for_vote(file, heads)?;
             }
         }
-        Effect::Watch { wish, nodes } => match wish {
+        Effect::Watch { action, nodes } => match action {
             WatchAction::Install => {
                 let file = Content(file.text.clone().into_bytes());
                 tell(heads, nodes, &InstallWatch { file })?;

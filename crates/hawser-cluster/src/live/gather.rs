@@ -1,9 +1,9 @@
 //! What a plan must know, read from the nodes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hawser_host::{Host, HostError, Hosts, on_all};
-use hawser_model::cluster_file::{ClusterFile, Pool};
+use hawser_model::cluster_file::{ClusterFile, Pool, PoolKind};
 use hawser_model::names::HostName;
 
 use super::fence_questions::{answers, questions};
@@ -15,14 +15,14 @@ use crate::host::questions::{
 use crate::host::view::{Limits, PoolQuestion, Storage};
 use crate::host::{Inventory, OwnedFile};
 use crate::plan::{AUTHKEY, COROSYNC_CONF, Facts, NodeFacts, hooks, nics};
-use crate::units::{self, ALERT, APPLY_MARK, WATCH_FILE};
+use crate::units::{self, OURS, WATCH_FILE};
 
 /// Whether what takes seconds is asked as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slow {
     /// Each fence device is asked for its status once, from a node that it does not fence; from each node if it acts by
-    /// reservations. Each head looks for the disks of the pools that it may run.
-    Asked,
+    /// reservations. Each head looks, for as long as this, for the disks of the pools that it may run.
+    Asked(Limits),
     /// Nothing of that.
     LeftAlone,
 }
@@ -50,14 +50,14 @@ pub fn gather(
         wanted.insert(node_file.path.clone(), secrets.fill(&node_file)?);
     }
     let nodes: Vec<HostName> = heads.keys().cloned().collect();
-    let (questions, pools) = match slow {
-        Slow::Asked => (questions(file, &nodes), pool_questions(file, &nodes)),
-        Slow::LeftAlone => (BTreeMap::new(), BTreeMap::new()),
+    let (questions, looks) = match slow {
+        Slow::Asked(limits) => (questions(file, &nodes), Some(limits)),
+        Slow::LeftAlone => (BTreeMap::new(), None),
     };
     let read = on_all(heads, |name, head| -> Result<_, HostError> {
         let (mut facts, inventory) = node(head, &wanted)?;
         watch_file(head, file, &mut facts)?;
-        left_alert(head, file, &mut facts)?;
+        left_files(head, file, &mut facts)?;
         if nics::named(file) {
             facts.interfaces = Some(head.ask(&ListInterfaces)?);
         }
@@ -65,8 +65,8 @@ pub fn gather(
         if !programs.is_empty() {
             facts.unfit_programs = head.ask(&CheckPrograms { programs })?;
         }
-        if let Some(pools) = pools.get(name).cloned() {
-            let limits = Limits::PATIENT;
+        if let Some(limits) = looks {
+            let pools = pool_questions(file, name, &inventory.programs);
             facts.pools = head.ask(&LookAtPools { pools, limits })?;
         }
         let mut said = BTreeMap::new();
@@ -99,8 +99,18 @@ pub fn gather(
     Ok(facts)
 }
 
-/// For each of these nodes the pools that it may run. What they offer is asked nowhere: they may not be there yet.
-fn pool_questions(file: &ClusterFile, nodes: &[HostName]) -> BTreeMap<HostName, Vec<PoolQuestion>> {
+/// The pools that this node may run, less those whose disks it has no program to look for: a plan names that program. What a pool
+/// offers is asked nowhere: it may not be there yet.
+fn pool_questions(
+    file: &ClusterFile,
+    node: &HostName,
+    programs: &BTreeSet<String>,
+) -> Vec<PoolQuestion> {
+    let can_look = |pool: &&Pool| match *pool.kind {
+        PoolKind::Filesystem => true,
+        PoolKind::Lvm => programs.contains("lvm"),
+        PoolKind::Zfs => programs.contains("zpool"),
+    };
     let question = |pool: &Pool| PoolQuestion {
         pool: pool.name.to_string(),
         exports: None,
@@ -108,9 +118,7 @@ fn pool_questions(file: &ClusterFile, nodes: &[HostName]) -> BTreeMap<HostName, 
         root: pool.root(),
         storage: Storage::of(pool),
     };
-    let of = |node: &HostName| file.pools_on(node).map(question).collect::<Vec<_>>();
-    let all = nodes.iter().map(|node| (node.clone(), of(node)));
-    all.filter(|(_, pools)| !pools.is_empty()).collect()
+    file.pools_on(node).filter(can_look).map(question).collect()
 }
 
 /// What the cluster file is that a head's watch judges by.
@@ -127,23 +135,21 @@ fn watch_file(
     Ok(())
 }
 
-/// The program of Pacemaker's alerts that an apply left, where the file does not want it any more.
-fn left_alert(
+/// What an apply left that the file does not want any more.
+fn left_files(
     head: &mut dyn Host,
     file: &ClusterFile,
     facts: &mut NodeFacts,
 ) -> Result<(), HostError> {
-    if file.watch.unit {
-        return Ok(());
-    }
-    let path = ALERT.to_owned();
-    let there = head.ask(&ReadFile { path })?;
-    let ours = |there: &OwnedFile| {
-        let text = String::from_utf8_lossy(&there.content.0);
-        text.lines().any(|line| line.starts_with(APPLY_MARK))
-    };
-    if let Some(there) = there.filter(ours) {
-        facts.files.insert(ALERT.into(), there.facts(&there));
+    for (path, _) in units::not_wanted(file) {
+        let there = head.ask(&ReadFile { path: path.into() })?;
+        let ours = |there: &OwnedFile| {
+            let text = String::from_utf8_lossy(&there.content.0);
+            text.lines().any(|line| line.starts_with(OURS))
+        };
+        if let Some(there) = there.filter(ours) {
+            facts.files.insert(path.into(), there.facts(&there));
+        }
     }
     Ok(())
 }

@@ -66,13 +66,13 @@ pub(super) fn undo_of(done: &[Effect], facts: &Facts) -> Vec<Undo> {
                     files.push(Undo::Remove(node.clone(), file.path.clone()));
                 }
             }
-            Effect::Device { wish, nodes } => {
+            Effect::Device { action, nodes } => {
                 let ran = |node: &&HostName| {
                     let before = facts.nodes.get(*node);
                     before.is_some_and(|before| before.device.running)
                 };
                 let (ran, new): (Vec<_>, Vec<_>) = nodes.iter().partition(ran);
-                let (back, to) = match wish {
+                let (back, to) = match action {
                     DeviceAction::Start => (
                         Undo::Device(DeviceAction::Withdraw, owned(&new)),
                         &mut devices,
@@ -140,7 +140,7 @@ fn perform(undo: &Undo, heads: &mut Hosts) -> Result<(), LiveError> {
     match undo {
         Undo::Withdraw(nodes) => tell(heads, nodes, &WithdrawEngine),
         Undo::Restart(nodes) => tell(heads, nodes, &StartEngine),
-        Undo::Device(wish, nodes) => tell(heads, nodes, &SetDevice { wish: *wish }),
+        Undo::Device(action, nodes) => tell(heads, nodes, &SetDevice { action: *action }),
         Undo::Reload(node) => ask(heads, node, &ReloadCorosync),
         Undo::Conf(node, Some(text)) => {
             let file = OwnedFile {

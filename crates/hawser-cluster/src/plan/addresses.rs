@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::simulate::{Directory, Part, Place};
+use crate::simulate::{Directory, Part, PoolMove};
 use crate::xml::Element;
 
 /// The addresses of pools that stay, and that lose an address.
@@ -42,7 +42,7 @@ impl Readdressed {
     }
 
     /// Whether nothing of a pool is stopped but such addresses.
-    pub fn is_all(&self, pool: &str, place: &Place) -> bool {
+    pub fn is_all(&self, pool: &str, place: &PoolMove) -> bool {
         let stays = place.before == place.after && !place.restarted.contains(pool);
         stays && !place.restarted.is_empty() && place.restarted.is_subset(&self.resources)
     }

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::effects::Effect;
 use super::objects::{attributes, pairs};
 use super::stages::{Done, Stages};
-use super::{Action, Change};
-use crate::units::{self, ALERT};
+use crate::units;
 use crate::xml::Element;
 
 /// What an alert is set to.
@@ -38,28 +36,5 @@ pub(super) fn program(stages: &Stages<'_>, done: &mut Done) {
     if let Some(file) = units::alert(stages.file) {
         let words = ("alert", "Pacemaker's alerts wake the watch");
         stages.one_file(&file, words, |_| true, done);
-    }
-}
-
-/// Where the file does not want it any more, after the CIB has forgotten it.
-pub(super) fn program_goes(stages: &Stages<'_>, (changes, effects): &mut Done) {
-    if stages.file.watch.unit {
-        return;
-    }
-    for node in stages.nodes() {
-        let there = stages.facts.nodes.get(node);
-        if !there.is_some_and(|there| there.files.contains_key(ALERT)) {
-            continue;
-        }
-        changes.push(Change {
-            object: format!("alert on {node}"),
-            action: Action::Remove,
-            disruptive: false,
-            text: format!("the file no longer asks for it: {ALERT} is removed"),
-        });
-        effects.push(Effect::RemoveFile {
-            node: node.clone(),
-            path: ALERT.into(),
-        });
     }
 }

@@ -32,9 +32,9 @@ pub(super) fn ends(stages: &Stages<'_>, (changes, effects): &mut Done) {
     push(DeviceAction::Withdraw, gone, effects);
 }
 
-fn push(wish: DeviceAction, nodes: Vec<HostName>, effects: &mut Vec<Effect>) {
+fn push(action: DeviceAction, nodes: Vec<HostName>, effects: &mut Vec<Effect>) {
     if !nodes.is_empty() {
-        effects.push(Effect::Device { wish, nodes });
+        effects.push(Effect::Device { action, nodes });
     }
 }
 

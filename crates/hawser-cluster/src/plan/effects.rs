@@ -80,14 +80,14 @@ pub enum Effect {
     /// corosync-qdevice of these nodes runs, or not.
     Device {
         /// What it is told.
-        wish: DeviceAction,
+        action: DeviceAction,
         /// The nodes.
         nodes: Vec<HostName>,
     },
     /// The watch of these nodes runs by the unit that an apply installs, or not.
     Watch {
         /// What is to be.
-        wish: WatchAction,
+        action: WatchAction,
         /// The nodes.
         nodes: Vec<HostName>,
     },
@@ -126,15 +126,15 @@ impl fmt::Display for Effect {
             Self::ReloadCorosync => "Corosync reads its configuration again".into(),
             Self::RestartCluster => "Corosync and Pacemaker restart on all nodes".into(),
             Self::Start { nodes } => format!("Corosync and Pacemaker start on {}", names(nodes)),
-            Self::Device { wish, nodes } => {
-                let what = match wish {
+            Self::Device { action, nodes } => {
+                let what = match action {
                     DeviceAction::Start => "starts",
                     DeviceAction::Stop | DeviceAction::Withdraw => "ends",
                 };
                 format!("corosync-qdevice {what} on {}", names(nodes))
             }
-            Self::Watch { wish, nodes } => {
-                let what = match wish {
+            Self::Watch { action, nodes } => {
+                let what = match action {
                     WatchAction::Install => "runs",
                     WatchAction::Withdraw => "ends",
                 };

@@ -64,7 +64,7 @@ impl Stages<'_> {
         self.start(&mut done);
         device::starts(self, &mut done);
         self.cib(&mut done);
-        alert::program_goes(self, &mut done);
+        self.files_go(&mut done);
         watch_unit::changes(self, &mut done);
         done
     }
@@ -104,6 +104,28 @@ impl Stages<'_> {
         if let Some(file) = units::drop_in(self.file) {
             let text = "the NFS server and tgtd start before Pacemaker and end after it";
             self.one_file(&file, ("systemd", text), |there| there.systemd, done);
+        }
+    }
+
+    /// What an apply left and the file does not want any more, after the CIB has forgotten it.
+    fn files_go(&self, (changes, effects): &mut Done) {
+        for (path, object) in units::not_wanted(self.file) {
+            for node in self.nodes() {
+                let there = self.facts.nodes.get(node);
+                if !there.is_some_and(|there| there.files.contains_key(path)) {
+                    continue;
+                }
+                changes.push(Change {
+                    object: format!("{object} on {node}"),
+                    action: Action::Remove,
+                    disruptive: false,
+                    text: format!("the file no longer asks for it: {path} is removed"),
+                });
+                effects.push(Effect::RemoveFile {
+                    node: node.clone(),
+                    path: path.into(),
+                });
+            }
         }
     }
 

@@ -30,11 +30,11 @@ pub(super) fn changes(stages: &Stages<'_>, (changes, effects): &mut Done) {
     // Of a cluster that is not there yet a watch would have nothing to say but alarms.
     let live = stages.facts.cib.is_some();
     if !nodes.is_empty() && (live || !wanted) {
-        let wish = match wanted {
+        let action = match wanted {
             true => WatchAction::Install,
             false => WatchAction::Withdraw,
         };
-        effects.push(Effect::Watch { wish, nodes });
+        effects.push(Effect::Watch { action, nodes });
     }
 }
 

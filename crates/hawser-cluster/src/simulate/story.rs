@@ -11,7 +11,7 @@ pub struct Story {
     /// What happens, in order.
     pub steps: Vec<Step>,
     /// Each pool before and after.
-    pub pools: BTreeMap<String, Place>,
+    pub pools: BTreeMap<String, PoolMove>,
     /// The nodes afterwards.
     pub nodes: BTreeMap<String, NodeState>,
 }
@@ -74,7 +74,7 @@ pub enum Step {
 
 /// A pool before and after.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct PoolMove {
     /// The node its storage was on.
     pub before: Option<String>,
     /// The node its storage is on.
@@ -156,7 +156,7 @@ impl Story {
                 };
                 did("stop") && did("start")
             });
-            let place = Place {
+            let place = PoolMove {
                 restarted: restarted.map(|id| (*id).to_owned()).collect(),
                 before: report.before.runs_on(pool).map(str::to_owned),
                 missing: missing.collect(),

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::directory::Verb;
-use super::story::{Place, Step, Story};
+use super::story::{PoolMove, Step, Story};
 
 /// Tells the story: its steps, then where each pool is.
 pub fn tell(story: &Story) -> String {
@@ -111,7 +111,7 @@ pub(crate) fn step_in_words(step: &Step) -> String {
 }
 
 /// Where a pool is afterwards.
-pub(crate) fn place_in_words(pool: &str, place: &Place) -> String {
+pub(crate) fn place_in_words(pool: &str, place: &PoolMove) -> String {
     let blocked = match place.blocked.is_empty() {
         true => String::new(),
         false => format!("; blocked: {}", list(place.blocked.iter())),

@@ -193,12 +193,12 @@ pub fn kind(effect: &Effect) -> &'static str {
         Effect::ReloadCorosync => "reload",
         Effect::RestartCluster => "restart",
         Effect::Start { .. } => "start",
-        Effect::Device { wish, .. } => match wish {
+        Effect::Device { action, .. } => match action {
             DeviceAction::Start => "device starts",
             DeviceAction::Stop => "device ends",
             DeviceAction::Withdraw => "device goes",
         },
-        Effect::Watch { wish, .. } => match wish {
+        Effect::Watch { action, .. } => match action {
             WatchAction::Install => "watch",
             WatchAction::Withdraw => "watch goes",
         },
@@ -763,6 +763,33 @@ fn systemd_is_told_that_the_target_outlives_pacemaker_and_a_lab_needs_no_telling
     let node = facts.nodes.values_mut().next().unwrap();
     node.files.insert(units::DROP_IN.into(), there);
     assert_eq!(planned(&facts), (vec![], vec![]));
+}
+
+#[test]
+fn what_systemd_was_told_goes_with_the_last_pool_that_is_offered() {
+    let none = ("kind = \"zfs\"", "kind = \"zfs\"\nexports = \"none\"");
+    let file = file_with(&[none]);
+    let cib = cib::generate(
+        &file,
+        &hawser_cluster::numbering::Numbering::of(&file, None),
+    );
+    let mut facts = facts(&file, &cib);
+    let removed = |facts: &Facts| {
+        let plan = plan(&file, facts, &CrmSimulate).unwrap();
+        let files = plan.effects.iter().filter_map(|effect| match effect {
+            Effect::RemoveFile { node, path } => Some(format!("{node}: {path}")),
+            _ => None,
+        });
+        files.collect::<Vec<_>>()
+    };
+    assert_eq!(removed(&facts), [""; 0]);
+    let there = FileFacts {
+        mode: 0o644,
+        same: true,
+    };
+    let head1 = facts.nodes.get_mut("head1").unwrap();
+    head1.files.insert(units::DROP_IN.into(), there);
+    assert_eq!(removed(&facts), [format!("head1: {}", units::DROP_IN)]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::apply::Bench;
 use crate::simulated::{Cluster, heads};
-use hawser_cluster::host::view::{PoolView, Told};
+use hawser_cluster::host::view::{Limits, PoolView, Told};
 use hawser_cluster::live::{Applied, ApplyError, Options, Slow, apply, gather, plan_live};
 use hawser_cluster::plan::{AUTHKEY, Origin, parse_saved, saved, saved_text};
 use hawser_cluster::xml::Element;
@@ -263,7 +263,7 @@ fn a_plan_names_a_head_that_could_not_have_a_pool_and_keeps_nobody_from_applying
         told.collect::<Vec<_>>()
     };
     let expected = format!("head2 could not take over vmpool01: {why}");
-    assert_eq!(told(Slow::Asked), [expected]);
+    assert_eq!(told(Slow::Asked(Limits::PATIENT)), [expected]);
     assert_eq!(told(Slow::LeftAlone), [""; 0]);
     bench.apply(&cluster, &Wire::default()).unwrap();
 }

@@ -1,7 +1,7 @@
 //! Where the bytes go.
 
+mod destination;
 mod part;
-mod place;
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -19,7 +19,7 @@ use crate::source::kind_word;
 use crate::storage::{self, Opened};
 use part::Part;
 
-pub(crate) use place::Place;
+pub(crate) use destination::Destination;
 
 /// Zeros are written in pieces of this size where a device cannot zero a range by itself.
 const ZEROS: usize = 1 << 20;
@@ -45,24 +45,24 @@ impl Sink {
     ///
     /// `resumable` says that blocks have checksums.
     pub(crate) fn open(
-        place: Place,
+        place: Destination,
         offer: Offer,
         resumable: bool,
     ) -> Result<(Self, HashMap<u64, u128>), CopyError> {
         match place {
-            Place::Discard => {
+            Destination::Discard => {
                 let path = Path::new("/dev/null");
                 let sink = Self::plain(path, 0, Kind::Discard)?;
                 Ok((sink, HashMap::new()))
             }
-            Place::Scratch(storage) => {
+            Destination::Scratch(storage) => {
                 let opened = storage::sink(&storage)?;
                 // The file of a sink that has one of its own is not used.
                 let path = Path::new("/dev/null");
                 let sink = Self::plain(path, 0, Kind::Scratch(opened))?;
                 Ok((sink, HashMap::new()))
             }
-            Place::Device(path) => {
+            Destination::Device(path) => {
                 // A device that is mounted, or otherwise in use, says EBUSY.
                 let flags = libc::O_EXCL | libc::O_NOFOLLOW;
                 let mut sink = Self::plain(&path, flags, Kind::Device)?;
@@ -90,7 +90,7 @@ impl Sink {
                 sink.fresh = AtomicBool::new(false);
                 Ok((sink, HashMap::new()))
             }
-            Place::File(named) => {
+            Destination::File(named) => {
                 let (part, file, have) = Part::open(named, offer.size, resumable)?;
                 let shown = part.shown();
                 let sink = Self {

@@ -5,12 +5,12 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{File, Permissions};
 use std::os::unix::fs::{FileExt, PermissionsExt};
 
-use hawser_files::{FileError, Place as InPlace};
+use hawser_files::{Existing, FileError};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use twox_hash::xxhash3_128::Hasher;
 
-use super::place::Named;
+use super::destination::Named;
 use crate::error::CopyError;
 use crate::plan::Blocks;
 use crate::state::State;
@@ -91,8 +91,8 @@ impl Part {
         }
         file.sync_all().map_err(CopyError::file("fsync", &shown))?;
         let place = match self.to.replace {
-            true => InPlace::Taken,
-            false => InPlace::Free,
+            true => Existing::Replaced,
+            false => Existing::Refused,
         };
         let folder = &self.to.folder;
         match folder.rename(file, &self.name, &self.to.name, place) {

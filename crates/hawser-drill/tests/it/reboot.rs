@@ -10,7 +10,7 @@ use hawser_drill::by_agent::ByAgent;
 use hawser_drill::context::Watched;
 use hawser_drill::heads::RealHeads;
 use hawser_host::sim::{Simulated, Wire};
-use hawser_host::site::{Seen, Site, SiteFault, Watcher};
+use hawser_host::site::{HostLook, Site, SiteFault, Watcher};
 use hawser_host::{Clock, Host, HostError, Reach, Reconnecting};
 use hawser_model::cluster_file::parse_complete;
 use hawser_model::drill::Moment;
@@ -83,9 +83,9 @@ impl Reach for World {
 }
 
 /// Since when the engine of a head that was looked at runs again, where it did not.
-fn engine_since(seen: Seen) -> Option<Moment> {
+fn engine_since(seen: HostLook) -> Option<Moment> {
     match seen {
-        Seen::Mounts { engine_since, .. } => engine_since,
+        HostLook::Mounts { engine_since, .. } => engine_since,
         other => panic!("{other:?}"),
     }
 }
@@ -130,14 +130,14 @@ fn a_head_that_stopped_its_cluster_has_no_pool_until_its_engine_runs_again() {
     assert_eq!(engine_since(watcher.look()), None);
 
     world.falls_silent();
-    assert_eq!(watcher.look(), Seen::Unknown);
+    assert_eq!(watcher.look(), HostLook::Unknown);
     let shown = site.shows(&reboot).unwrap();
     assert_eq!(shown.as_deref(), Some("head1 does not answer"));
 
     clock.sleep(std::time::Duration::from_secs(200));
     world.answers_again();
     world.becomes(&["/", pool], Some(3_000_000));
-    assert_eq!(watcher.look(), Seen::Unknown);
+    assert_eq!(watcher.look(), HostLook::Unknown);
     let now = clock.time_of_day();
     let since = engine_since(watcher.look());
     assert_eq!(since, Some(Moment(now.0 - 3_000_000)));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use hawser_drill::context::Cluster;
 use hawser_host::sim::Fate;
-use hawser_host::site::{Seen, Site, SiteError, SiteFault, Watcher};
+use hawser_host::site::{HostLook, Site, SiteError, SiteFault, Watcher};
 use hawser_model::drill::PowerEvent;
 use hawser_model::names::HostName;
 use hawser_model::output::cluster::{
@@ -18,11 +18,11 @@ use crate::bench::{CLUSTER, SITE, World};
 struct FromOutside<'a>(&'a World, &'a HostName);
 
 impl Watcher for FromOutside<'_> {
-    fn look(&mut self) -> Seen {
+    fn look(&mut self) -> HostLook {
         let Self(world, head) = self;
         match world.is_on(head) {
-            false => Seen::Off,
-            true => Seen::Mounts {
+            false => HostLook::Off,
+            true => HostLook::Mounts {
                 places: world.mounts(head),
                 engine_since: None,
                 nfs_grace: None,

@@ -10,7 +10,7 @@ use std::net::IpAddr;
 
 use hawser_model::cluster_file::MAX_LINKS;
 
-use crate::Place;
+use crate::SourceLine;
 use crate::page::Page;
 use crate::picture::{Compression, Link, Picture, Said};
 use crate::place::{Malformed, quoted};
@@ -286,7 +286,7 @@ fn nodes(
             .find_map(|n| node.get(&format!("ring{n}_addr")));
         let Some((name, at)) = node.get("name").or(first) else {
             let at = node.values.first().map(|(.., at)| at.clone());
-            let at = at.unwrap_or_else(|| Place::new("corosync.conf", 1));
+            let at = at.unwrap_or_else(|| SourceLine::new("corosync.conf", 1));
             return Err(Malformed::new(
                 &at,
                 "a node without a name",

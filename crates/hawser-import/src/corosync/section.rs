@@ -2,7 +2,7 @@
 
 use hawser_cluster::corosync::{Conf, Entry};
 
-use crate::Place;
+use crate::SourceLine;
 use crate::picture::Said;
 use crate::place::{Malformed, quoted};
 use crate::source::Source;
@@ -12,14 +12,14 @@ use crate::source::Source;
 pub(super) struct Section {
     pub name: String,
     /// Where it begins; the file as a whole begins nowhere.
-    pub at: Option<Place>,
-    pub values: Vec<(String, String, Place)>,
+    pub at: Option<SourceLine>,
+    pub values: Vec<(String, String, SourceLine)>,
     pub sections: Vec<Section>,
 }
 
 impl Section {
     /// Corosync takes the last of several.
-    pub fn get(&self, key: &str) -> Option<(&str, &Place)> {
+    pub fn get(&self, key: &str) -> Option<(&str, &SourceLine)> {
         let found = self.values.iter().rev().find(|(name, ..)| name == key);
         found.map(|(_, value, at)| (value.as_str(), at))
     }
@@ -52,7 +52,7 @@ pub(super) fn parse(source: &Source) -> Result<Section, Malformed> {
     Ok(section(source, String::new(), None, whole))
 }
 
-fn section(source: &Source, name: String, at: Option<Place>, conf: Conf) -> Section {
+fn section(source: &Source, name: String, at: Option<SourceLine>, conf: Conf) -> Section {
     let mut read = Section {
         name,
         at,

@@ -7,7 +7,7 @@ pub(crate) mod templates;
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::Place;
+use crate::SourceLine;
 use crate::place::{Malformed, quoted};
 
 /// Names and values.
@@ -28,12 +28,12 @@ pub(crate) struct Crm {
     pub colocations: Vec<Together>,
     pub orders: Vec<Together>,
     pub tickets: Vec<Ticket>,
-    pub properties: Vec<(String, String, Place)>,
-    pub defaults: Vec<(String, String, Place)>,
+    pub properties: Vec<(String, String, SourceLine)>,
+    pub defaults: Vec<(String, String, SourceLine)>,
     /// Defaults of operations.
-    pub operations: Vec<(String, String, Place)>,
+    pub operations: Vec<(String, String, SourceLine)>,
     /// Node, level, devices.
-    pub levels: Vec<(String, u8, Vec<String>, Place)>,
+    pub levels: Vec<(String, u8, Vec<String>, SourceLine)>,
 }
 
 /// A node.
@@ -47,7 +47,7 @@ pub(crate) struct Node {
     pub utilization: bool,
     /// It runs no Corosync.
     pub remote: bool,
-    pub at: Place,
+    pub at: SourceLine,
 }
 
 /// A resource with an agent.
@@ -63,7 +63,7 @@ pub(crate) struct Primitive {
     pub template: Option<String>,
     /// It says how much room it needs.
     pub utilization: bool,
-    pub at: Place,
+    pub at: SourceLine,
 }
 
 /// What holds other resources.
@@ -74,7 +74,7 @@ pub(crate) struct Around {
     pub id: String,
     pub members: Vec<String>,
     pub meta: Pairs,
-    pub at: Place,
+    pub at: SourceLine,
 }
 
 /// Resources under one name.
@@ -89,7 +89,7 @@ pub(crate) struct Set {
 pub(crate) struct Ticket {
     pub name: String,
     pub resources: Vec<String>,
-    pub at: Place,
+    pub at: SourceLine,
 }
 
 /// Where resources may or shall run.
@@ -100,7 +100,7 @@ pub(crate) struct Location {
     /// `None`: a rule that is more than a node's name.
     pub node: Option<String>,
     pub score: Score,
-    pub at: Place,
+    pub at: SourceLine,
 }
 
 /// Resources that a constraint joins.
@@ -108,7 +108,7 @@ pub(crate) struct Location {
 pub(crate) struct Together {
     pub resources: Vec<String>,
     pub score: Score,
-    pub at: Place,
+    pub at: SourceLine,
 }
 
 /// A score of Pacemaker's.
@@ -146,7 +146,7 @@ impl Score {
 }
 
 /// One id of two things.
-fn twice(at: &Place, what: &str, id: &str, first: &Place) -> Malformed {
+fn twice(at: &SourceLine, what: &str, id: &str, first: &SourceLine) -> Malformed {
     let found = format!(
         "{what} {}, an id that stands at {first} as well",
         quoted(id)
@@ -158,7 +158,7 @@ impl Crm {
     /// With another source's. An id of a resource or of what is around resources must not be in both: one configuration that is
     /// given twice would otherwise be taken for two.
     pub fn add(&mut self, other: Self) -> Result<(), Malformed> {
-        let mut taken: HashMap<&str, &Place> = self.ids().collect();
+        let mut taken: HashMap<&str, &SourceLine> = self.ids().collect();
         for (id, at) in other.ids() {
             if let Some(first) = taken.insert(id, at) {
                 if first.file != at.file {
@@ -183,7 +183,7 @@ impl Crm {
     }
 
     /// What has a name that constraints use.
-    fn ids(&self) -> impl Iterator<Item = (&str, &Place)> {
+    fn ids(&self) -> impl Iterator<Item = (&str, &SourceLine)> {
         let primitives = self.primitives.iter().map(|it| (it.id.as_str(), &it.at));
         let around = self.around.iter().map(|it| (it.id.as_str(), &it.at));
         primitives.chain(around)

@@ -6,7 +6,7 @@ use super::{Directory, Offered, Shown, Target, Unit, as_serial, path};
 use crate::page::Page;
 use crate::picture::{Picture, Pool};
 use crate::place::quoted;
-use crate::{Kind, Place, Source};
+use crate::{Kind, Source, SourceLine};
 
 /// What one source offers, or all that was read on one head.
 #[derive(Clone, Debug)]
@@ -101,7 +101,7 @@ pub(crate) fn agree(parts: Parts, picture: &Picture, page: &mut Page) -> Offered
     all
 }
 
-fn told(page: &mut Page, at: &Place, what: &str, others: &[String], first: &Place) {
+fn told(page: &mut Page, at: &SourceLine, what: &str, others: &[String], first: &SourceLine) {
     if !others.is_empty() {
         let what = format!("{what} has {}", others.join(", "));
         page.mistake(at, what, format!("what {first} says is taken"));
@@ -288,7 +288,7 @@ fn missing(Parts(parts): &Parts, picture: &Picture, page: &mut Page) {
 
 /// Something that is offered of a pool.
 struct Item<'a> {
-    at: &'a Place,
+    at: &'a SourceLine,
     words: String,
 }
 
@@ -303,7 +303,7 @@ fn items<'a>(offered: &'a Offered, picture: &Picture) -> Vec<Item<'a>> {
     let targets = targets.filter(|target| shown.contains(&*target.iqn));
     let directories = offered.directories.iter();
     let directories = directories.filter(|d| path::directory(&d.path, picture).is_some());
-    let item = |at: &'a Place, words: String| Item { at, words };
+    let item = |at: &'a SourceLine, words: String| Item { at, words };
     targets
         .map(|target| item(&target.at, format!("target {}", quoted(&target.iqn))))
         .chain(units.map(|unit| item(&unit.at, quoted(&unit.path))))

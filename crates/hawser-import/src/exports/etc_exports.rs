@@ -4,7 +4,7 @@ use hawser_cluster::exports::nfs::{Client, NfsOptions};
 
 use super::{Directory, Offered};
 use crate::page::Page;
-use crate::place::{Malformed, Place, quoted};
+use crate::place::{Malformed, SourceLine, quoted};
 use crate::source::Source;
 
 /// Reads the file.
@@ -13,7 +13,7 @@ pub(crate) fn read(
     offered: &mut Offered,
     page: &mut Page,
 ) -> Result<(), Malformed> {
-    let mut open: Option<(Place, String)> = None;
+    let mut open: Option<(SourceLine, String)> = None;
     for (i, line) in source.text.lines().enumerate() {
         let said = line.split('#').next().unwrap_or_default();
         let (at, mut whole) = open.take().unwrap_or((source.at(i + 1), String::new()));
@@ -39,7 +39,12 @@ pub(crate) fn read(
     }
 }
 
-fn entry(at: &Place, line: &str, offered: &mut Offered, page: &mut Page) -> Result<(), Malformed> {
+fn entry(
+    at: &SourceLine,
+    line: &str,
+    offered: &mut Offered,
+    page: &mut Page,
+) -> Result<(), Malformed> {
     let line = line.trim();
     if line.is_empty() {
         return Ok(());
@@ -112,7 +117,7 @@ fn entry(at: &Place, line: &str, offered: &mut Offered, page: &mut Page) -> Resu
 }
 
 fn client_of(
-    at: &Place,
+    at: &SourceLine,
     path: &str,
     client: &str,
     options: &str,
@@ -167,7 +172,7 @@ fn plain(path: &str) -> String {
 }
 
 /// The options that `exports.toml` takes.
-fn kept(at: &Place, path: &str, options: &str, page: &mut Page) -> String {
+fn kept(at: &SourceLine, path: &str, options: &str, page: &mut Page) -> String {
     let (common, flavours) = by_flavour(options);
     // exports(5): read-only unless it says otherwise.
     let writes = |options: &[&str]| {

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::page::Page;
 use crate::picture::{Picture, Said, usable};
 use crate::place::quoted;
-use crate::{Place, Secret};
+use crate::{Secret, SourceLine};
 
 /// Everything that is offered.
 #[derive(Clone, Debug, Default)]
@@ -39,11 +39,11 @@ pub(crate) struct Target {
     pub hosts: Option<Vec<String>>,
     pub chap: Option<(String, Secret)>,
     pub mutual: Option<(String, Secret)>,
-    pub at: Place,
+    pub at: SourceLine,
 }
 
 impl Target {
-    pub fn new(iqn: &str, at: &Place) -> Self {
+    pub fn new(iqn: &str, at: &SourceLine) -> Self {
         Self {
             iqn: iqn.to_owned(),
             portals: Vec::new(),
@@ -102,11 +102,11 @@ pub(crate) struct Unit {
     /// Its number, if it is the same wherever it is shown.
     pub lun: Option<u16>,
     pub shown: Vec<Shown>,
-    pub at: Place,
+    pub at: SourceLine,
 }
 
 impl Unit {
-    pub fn new(path: &str, at: &Place) -> Self {
+    pub fn new(path: &str, at: &SourceLine) -> Self {
         Self {
             path: path.to_owned(),
             serial: None,
@@ -139,7 +139,7 @@ pub(crate) struct Directory {
     pub path: String,
     pub clients: Vec<String>,
     pub options: Option<String>,
-    pub at: Place,
+    pub at: SourceLine,
 }
 
 /// An `exports.toml`.
@@ -152,7 +152,7 @@ pub(crate) struct PoolFile {
     pub host_groups: Vec<(String, Vec<String>)>,
     pub target_groups: Vec<(String, Vec<String>)>,
     pub views: Vec<ViewOut>,
-    pub nfs: Vec<(String, Vec<String>, Option<String>, Place)>,
+    pub nfs: Vec<(String, Vec<String>, Option<String>, SourceLine)>,
 }
 
 /// A target of an `exports.toml`.
@@ -164,7 +164,7 @@ pub(crate) struct TargetOut {
     /// User and the secret's file, for each direction.
     pub chap: Option<(String, String)>,
     pub mutual: Option<(String, String)>,
-    pub at: Place,
+    pub at: SourceLine,
 }
 
 /// A unit of an `exports.toml`.
@@ -177,11 +177,11 @@ pub(crate) struct UnitOut {
     pub write_cache: Option<bool>,
     pub offloads: Offloads,
     pub read_only: bool,
-    pub at: Place,
+    pub at: SourceLine,
 }
 
 impl UnitOut {
-    pub fn new(at: &Place) -> Self {
+    pub fn new(at: &SourceLine) -> Self {
         Self {
             lun: None,
             serial: None,
@@ -358,7 +358,7 @@ fn complete(name: &str, file: &mut PoolFile, picture: &mut Picture, page: &mut P
 /// A takeover loses what a head's memory holds, so a write cache there is not taken over.
 fn without_caches(name: &str, file: &mut PoolFile, page: &mut Page) {
     let units = file.units.values().filter(|unit| !unit.read_only);
-    let cached: Vec<&Place> = units
+    let cached: Vec<&SourceLine> = units
         .filter(|unit| unit.write_cache == Some(true))
         .map(|unit| &unit.at)
         .collect();

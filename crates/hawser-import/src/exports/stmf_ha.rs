@@ -8,7 +8,7 @@ use super::{Offered, PoolFile, TargetOut, UnitOut, ViewOut};
 use crate::Options;
 use crate::page::Page;
 use crate::picture::usable;
-use crate::place::{Malformed, Place, quoted};
+use crate::place::{Malformed, SourceLine, quoted};
 use crate::source::Source;
 
 /// What clients see before a target's name (its manual, Example 3).
@@ -17,7 +17,7 @@ const AUTHORITY: &str = "iqn.2010-08.org.illumos:stmf-ha:";
 /// A variable.
 struct Variable {
     values: Vec<String>,
-    at: Place,
+    at: SourceLine,
     used: bool,
 }
 
@@ -37,7 +37,7 @@ impl Variables {
         self.list(name).into_iter().next()
     }
 
-    fn at(&self, name: &str) -> Option<&Place> {
+    fn at(&self, name: &str) -> Option<&SourceLine> {
         self.0.get(name).map(|variable| &variable.at)
     }
 }
@@ -62,7 +62,7 @@ pub(crate) fn read(
         options,
         units.iter().chain(prefixes.iter().flatten()),
     )?;
-    let inside = |name: &str, at: &Place| {
+    let inside = |name: &str, at: &SourceLine| {
         let rest = name
             .strip_prefix(&pool)
             .and_then(|rest| rest.strip_prefix('/'));
@@ -196,7 +196,7 @@ fn portals(all: &mut Variables, file: &mut PoolFile, page: &mut Page) -> Result<
 fn targets(
     all: &mut Variables,
     pool: &str,
-    top: &Place,
+    top: &SourceLine,
     file: &mut PoolFile,
     page: &mut Page,
 ) -> Result<(), Malformed> {

@@ -11,7 +11,7 @@ use crate::picture::{Compression, Link, Mention, Picture, Said};
 use crate::place::{Malformed, quoted};
 use crate::source::Source;
 use crate::translate::ipmi;
-use crate::{Place, Secret};
+use crate::{Secret, SourceLine};
 
 /// Heartbeat's own default of each time, in milliseconds (its `config.c`).
 const KEEPALIVE: u64 = 1_000;
@@ -63,7 +63,7 @@ fn first_words(name: &str, rest: &[&str]) -> String {
     }
 }
 
-fn not_possible(name: &str, rest: &[&str], why: &str, at: &Place, page: &mut Page) {
+fn not_possible(name: &str, rest: &[&str], why: &str, at: &SourceLine, page: &mut Page) {
     match (name, rest) {
         // What ipfail was for, the watch over the heads' ports does.
         ("respawn", [_, program, ..]) if program.ends_with("ipfail") => page.not_needed(
@@ -80,7 +80,7 @@ fn not_possible(name: &str, rest: &[&str], why: &str, at: &Place, page: &mut Pag
 fn translated(
     name: &str,
     rest: &[&str],
-    at: &Place,
+    at: &SourceLine,
     threshold: &mut Option<u32>,
     picture: &mut Picture,
     page: &mut Page,
@@ -294,7 +294,7 @@ fn order(picture: &Picture, page: &mut Page) {
     }
 }
 
-fn link(interface: &str, at: &Place, picture: &mut Picture) {
+fn link(interface: &str, at: &SourceLine, picture: &mut Picture) {
     let known = picture
         .links
         .iter()

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use hawser_model::cluster_file::is_interface_name;
 
-use crate::Place;
+use crate::SourceLine;
 use crate::page::Page;
 use crate::picture::{Address, Mention, Picture, Pool, PoolKind, Said, usable};
 use crate::place::{Malformed, quoted};
@@ -18,7 +18,7 @@ pub(crate) fn read(
     picture: &mut Picture,
     page: &mut Page,
 ) -> Result<(), Malformed> {
-    let mut open: Option<(Place, String)> = None;
+    let mut open: Option<(SourceLine, String)> = None;
     let mut names = Names {
         taken: picture.pools.iter().map(|pool| pool.name.clone()).collect(),
         ..Names::default()
@@ -48,7 +48,7 @@ pub(crate) fn read(
 }
 
 fn group(
-    at: &Place,
+    at: &SourceLine,
     line: &str,
     names: &mut Names,
     picture: &mut Picture,
@@ -194,7 +194,7 @@ impl Names {
 }
 
 /// `192.0.2.3/28/eth0/192.0.2.15`: prefix, interface and broadcast address in any order behind it.
-fn ip(at: &Place, text: &str) -> Result<Address, Malformed> {
+fn ip(at: &SourceLine, text: &str) -> Result<Address, Malformed> {
     let mut parts = text.split('/');
     let first = parts.next().unwrap_or_default();
     let Ok(ip) = first.parse::<IpAddr>() else {

@@ -9,17 +9,17 @@ use std::net::IpAddr;
 use hawser_model::cluster_file::HookMoment;
 use ipnet::IpNet;
 
-use crate::{Place, Secret};
+use crate::{Secret, SourceLine};
 
 /// A value and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Said<T> {
     pub value: T,
-    pub at: Place,
+    pub at: SourceLine,
 }
 
 impl<T> Said<T> {
-    pub fn new(value: T, at: &Place) -> Self {
+    pub fn new(value: T, at: &SourceLine) -> Self {
         Self {
             value,
             at: at.clone(),
@@ -95,7 +95,7 @@ pub(crate) struct Node {
     /// By the link's name.
     pub addresses: BTreeMap<String, Said<IpAddr>>,
     /// What a listing of its interfaces says: interface, address, length of the prefix.
-    pub interfaces: Vec<(String, IpNet, Place)>,
+    pub interfaces: Vec<(String, IpNet, SourceLine)>,
     pub bmc: Option<Bmc>,
 }
 
@@ -111,7 +111,7 @@ pub(crate) struct Mention {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Bmc {
-    pub at: Place,
+    pub at: SourceLine,
     pub address: String,
     pub username: String,
     /// `None`: fence_ipmilan.
@@ -125,7 +125,7 @@ pub(crate) struct Bmc {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Device {
-    pub at: Place,
+    pub at: SourceLine,
     pub name: String,
     pub agent: String,
     pub ports: BTreeMap<String, String>,
@@ -137,7 +137,7 @@ pub(crate) struct Device {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
-    pub at: Place,
+    pub at: SourceLine,
     pub name: String,
     pub heartbeat: bool,
     pub san: bool,
@@ -160,7 +160,7 @@ pub(crate) enum PoolKind {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Pool {
-    pub at: Place,
+    pub at: SourceLine,
     pub name: String,
     pub kind: PoolKind,
     /// Pacemaker's resources that are its storage.
@@ -208,7 +208,7 @@ pub(crate) struct Hook {
 }
 
 impl Pool {
-    pub fn new(name: &str, kind: PoolKind, at: &Place) -> Self {
+    pub fn new(name: &str, kind: PoolKind, at: &SourceLine) -> Self {
         Self {
             at: at.clone(),
             name: name.to_owned(),
@@ -245,7 +245,7 @@ impl Pool {
 /// An address that clients reach a pool at.
 #[derive(Clone, Debug)]
 pub(crate) struct Address {
-    pub at: Place,
+    pub at: SourceLine,
     pub ip: IpAddr,
     pub prefix: Option<u8>,
     /// The name of its link, when the source hints at one.
@@ -277,7 +277,7 @@ impl Picture {
     }
 
     /// The node of that name, made when there is none.
-    pub fn add_node(&mut self, name: &str, at: &Place) -> &mut Node {
+    pub fn add_node(&mut self, name: &str, at: &SourceLine) -> &mut Node {
         let i = match self.nodes.iter().position(|node| node.name.value == name) {
             Some(i) => i,
             None => {

@@ -6,11 +6,11 @@ use std::net::IpAddr;
 use crate::page::Page;
 use crate::picture::{Bmc, Picture};
 use crate::place::quoted;
-use crate::{Place, Secret};
+use crate::{Secret, SourceLine};
 
 /// The plugin's parameters.
 pub(crate) struct Plugin<'a> {
-    pub at: &'a Place,
+    pub at: &'a SourceLine,
     pub address: &'a str,
     pub user: &'a str,
     pub interface: Option<&'a str>,
@@ -58,7 +58,7 @@ pub(super) fn give(node: &str, bmc: Bmc, password: Secret, picture: &mut Picture
 
 /// Whether a controller can be reached there: an address, or a host's name, which the page names. Of anything else the page
 /// says that it is neither.
-pub(super) fn address_fits(text: &str, at: &Place, what: &str, page: &mut Page) -> bool {
+pub(super) fn address_fits(text: &str, at: &SourceLine, what: &str, page: &mut Page) -> bool {
     if text.parse::<IpAddr>().is_ok() {
         return true;
     }

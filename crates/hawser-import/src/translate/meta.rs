@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::members::{Owners, owners};
 use super::{millis, primitives_of};
-use crate::Place;
+use crate::SourceLine;
 use crate::crm::Pairs;
 use crate::crm::by_id::ById;
 use crate::page::Page;
@@ -31,7 +31,7 @@ pub(super) fn translate(crm: &ById, picture: &Picture, page: &mut Page) {
     tickets(crm, &owners, page);
 }
 
-fn meta(id: &str, pairs: &Pairs, at: &Place, page: &mut Page) {
+fn meta(id: &str, pairs: &Pairs, at: &SourceLine, page: &mut Page) {
     for (name, value) in pairs {
         let what = format!("{name}={} of {}", quoted(value), quoted(id));
         let no = matches!(

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hawser_model::toml_file::nearest;
 
 use super::ipmi;
-use crate::Place;
+use crate::SourceLine;
 use crate::crm::Crm;
 use crate::page::Page;
 use crate::picture::{Mention, Picture, Pool};
@@ -53,7 +53,7 @@ impl NodeNames {
     }
 
     /// The same, and the page says what is no node, or is one by another name.
-    pub fn told(&self, name: &str, at: &Place, what: &str, page: &mut Page) -> Option<String> {
+    pub fn told(&self, name: &str, at: &SourceLine, what: &str, page: &mut Page) -> Option<String> {
         match self.meant(name) {
             Some(node) if node == name => Some(node),
             Some(node) => {
@@ -93,7 +93,7 @@ impl NodeNames {
 /// What `ha.cf` and `haresources` say of nodes by their names.
 pub(super) fn mentioned(crm: &Crm, picture: &mut Picture, page: &mut Page) {
     let names = NodeNames::of(crm, picture);
-    let mut lines: BTreeMap<Place, Vec<usize>> = BTreeMap::new();
+    let mut lines: BTreeMap<SourceLine, Vec<usize>> = BTreeMap::new();
     for (i, pool) in picture.pools.iter().enumerate() {
         lines.entry(pool.at.clone()).or_default().push(i);
     }

@@ -163,7 +163,7 @@ pub(super) fn translate(crm: &Crm, picture: &mut Picture, page: &mut Page) {
 /// Whether a pool goes back: it does when it prefers its node more than it sticks to where it is.
 fn failback(
     crm: &Crm,
-    stickiness: Option<(&String, &crate::Place)>,
+    stickiness: Option<(&String, &crate::SourceLine)>,
     picture: &mut Picture,
     page: &mut Page,
 ) {

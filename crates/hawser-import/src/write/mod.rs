@@ -6,7 +6,7 @@ pub(crate) mod exports;
 
 use std::fmt::Write as _;
 
-use crate::Place;
+use crate::SourceLine;
 use hawser_model::visible::{is_hidden, one_line};
 
 /// A text of TOML, in quotes, on one line, in which a reader sees every character.
@@ -49,6 +49,6 @@ fn time(ms: u64) -> String {
 }
 
 /// A comment that says where something came from.
-fn from(place: &Place) -> String {
+fn from(place: &SourceLine) -> String {
     format!("# from {}", one_line(&place.to_string()))
 }

@@ -62,7 +62,7 @@ pub enum BrokenLab {
     #[error("addresses: the node is not on link \"{0}\"")]
     NotOnLink(String),
     /// An address of another network.
-    #[error("addresses: {address} is not in {networks}, the network of link \"{link}\"")]
+    #[error("addresses: {address} is not in {networks}, as link \"{link}\" is")]
     Outside {
         /// The address.
         address: IpAddr,

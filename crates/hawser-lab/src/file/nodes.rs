@@ -152,19 +152,23 @@ fn port(
         ipv6: link.ipv6.and_then(|net| nth_ipv6(net, index)),
     };
     let span = given.map_or(entry.name.span(), At::span);
+    let networks = [link.ipv4.map(IpNet::V4), link.ipv6.map(IpNet::V6)];
+    let networks = networks.into_iter().flatten().map(|net| net.to_string());
+    let networks: Vec<String> = networks.collect();
     for &address in given.into_iter().flat_map(|it| it.all()) {
         let is_inside = match address {
             IpAddr::V4(it) => link.ipv4.is_some_and(|net| net.contains(&it)),
             IpAddr::V6(it) => link.ipv6.is_some_and(|net| net.contains(&it)),
         };
         match address {
+            // What is wrong with a null-modem cable without a network is told of the link.
+            _ if !is_inside && networks.is_empty() => {}
             _ if !is_inside => {
-                let networks = [link.ipv4.map(IpNet::V4), link.ipv6.map(IpNet::V6)];
-                let networks = networks.into_iter().flatten().map(|net| net.to_string());
+                let (networks, link) = (networks.join(" or "), link.name.to_string());
                 let broken = BrokenLab::Outside {
                     address,
-                    networks: networks.collect::<Vec<_>>().join(" or "),
-                    link: link.name.to_string(),
+                    networks,
+                    link,
                 };
                 found.push(broken, span.clone());
             }

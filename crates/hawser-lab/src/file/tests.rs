@@ -174,7 +174,7 @@ fn each_bad_value_is_named_with_what_is_allowed() {
         (
             "141.207",
             "142.207",
-            "192.168.142.207 is not in 192.168.141.0/24, the network of link \"san\"",
+            "192.168.142.207 is not in 192.168.141.0/24, as link \"san\" is",
         ),
         (
             "141.207",

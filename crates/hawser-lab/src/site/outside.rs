@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 
-use hawser_host::site::{Seen, Watcher};
+use hawser_host::site::{HostLook, Watcher};
 use hawser_model::mountinfo;
 use hawser_model::names::HostName;
 
@@ -30,24 +30,24 @@ impl<'a> FromOutside<'a> {
 }
 
 impl Watcher for FromOutside<'_> {
-    fn look(&mut self) -> Seen {
+    fn look(&mut self) -> HostLook {
         if let Some(places) = self.process.and_then(|process| mounts(process).ok()) {
             return mounted(places);
         }
         // It is off, or on again as another process.
         let Ok(lab) = self.site.lab() else {
-            return Seen::Off;
+            return HostLook::Off;
         };
         self.process = lab.process(self.host.as_str()).ok();
         match self.process.map(mounts) {
             Some(Ok(places)) => mounted(places),
-            _ => Seen::Off,
+            _ => HostLook::Off,
         }
     }
 }
 
-fn mounted(places: Vec<String>) -> Seen {
-    Seen::Mounts {
+fn mounted(places: Vec<String>) -> HostLook {
+    HostLook::Mounts {
         places,
         engine_since: None,
         nfs_grace: None,

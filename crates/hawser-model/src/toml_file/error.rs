@@ -167,10 +167,10 @@ pub fn nearest<'a, S: AsRef<str>>(found: &str, names: &'a [S]) -> Option<&'a str
 
 /// Problems with their byte ranges, gathered before lines are counted.
 #[derive(Debug)]
-pub struct Found<R>(Vec<Place<R>>);
+pub struct Found<R>(Vec<Placed<R>>);
 
 /// A problem, where it is, and the other place it speaks of.
-type Place<R> = (Problem<R>, Range<usize>, Option<Range<usize>>);
+type Placed<R> = (Problem<R>, Range<usize>, Option<Range<usize>>);
 
 impl<R> Default for Found<R> {
     fn default() -> Self {

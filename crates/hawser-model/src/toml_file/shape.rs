@@ -14,7 +14,7 @@ use super::values::{Network, NotA, Period, SecretRef, Speed, Whom};
 /// Checks `document` against `schema` and pushes whatever does not fit.
 pub(super) fn check<R>(schema: &Value, document: &Spanned<DeTable<'_>>, found: &mut Found<R>) {
     let shape = Shape { root: schema };
-    let place = Place {
+    let place = FieldPlace {
         table: "the file".into(),
         key: String::new(),
     };
@@ -29,7 +29,7 @@ struct Shape<'s> {
 
 /// Where in the file a value stands, in words.
 #[derive(Clone)]
-struct Place {
+struct FieldPlace {
     /// The table around it: `[[node]] "head1"`.
     table: String,
     /// Its key.
@@ -69,7 +69,7 @@ impl<'s> Shape<'s> {
         &self,
         schema: &'s Value,
         value: &Spanned<DeValue<'_>>,
-        place: &Place,
+        place: &FieldPlace,
         found: &mut Found<R>,
     ) {
         let alternatives = self.alternatives(schema);
@@ -94,7 +94,7 @@ impl<'s> Shape<'s> {
                     return;
                 };
                 for item in items {
-                    let place = Place {
+                    let place = FieldPlace {
                         table: table_in_words(&place.key, Some(item.get_ref())),
                         key: place.key.clone(),
                     };
@@ -118,7 +118,7 @@ impl<'s> Shape<'s> {
         schema: &'s Map<String, Value>,
         table: &DeTable<'_>,
         span: Range<usize>,
-        place: &Place,
+        place: &FieldPlace,
         found: &mut Found<R>,
     ) {
         let none = Map::new();
@@ -128,7 +128,7 @@ impl<'s> Shape<'s> {
         let mut slips = Vec::new();
         for (key, value) in table {
             let name = key.get_ref().as_ref();
-            let inner = |table: &str| Place {
+            let inner = |table: &str| FieldPlace {
                 table: match value.get_ref() {
                     DeValue::Table(_) if !table.starts_with("[[") => table_in_words(name, None),
                     DeValue::Table(_) => format!("{name} of {table}"),
@@ -169,7 +169,7 @@ impl<'s> Shape<'s> {
         alternatives: &[&'s Value],
         text: &str,
         span: Range<usize>,
-        place: &Place,
+        place: &FieldPlace,
         found: &mut Found<R>,
     ) {
         let mut allowed = Vec::new();
@@ -256,7 +256,7 @@ fn table_in_words(key: &str, item: Option<&DeValue<'_>>) -> String {
 fn whole_number<R>(
     schemas: &[&Value],
     value: &Spanned<DeValue<'_>>,
-    place: &Place,
+    place: &FieldPlace,
     found: &mut Found<R>,
 ) {
     let DeValue::Integer(number) = value.get_ref() else {
@@ -281,7 +281,13 @@ fn whole_number<R>(
 }
 
 /// A text whose format has a parser: the same one that will read it.
-fn written<R>(format: &str, text: &str, span: Range<usize>, place: &Place, found: &mut Found<R>) {
+fn written<R>(
+    format: &str,
+    text: &str,
+    span: Range<usize>,
+    place: &FieldPlace,
+    found: &mut Found<R>,
+) {
     fn tried<T: FromStr<Err = NotA>>(text: &str) -> Result<(), NotA> {
         text.parse::<T>().map(drop)
     }

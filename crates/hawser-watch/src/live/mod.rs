@@ -28,7 +28,7 @@ const GAPS: usize = 10;
 
 /// What is shown, beside the file.
 #[derive(Clone, Copy, Debug)]
-pub struct Known<'a> {
+pub struct LiveInput<'a> {
     /// The head that watches, which asks itself alone. Absent: all heads are asked.
     pub own: Option<&'a HostName>,
     /// What the watch shows. Absent: nothing was read yet.
@@ -42,7 +42,7 @@ pub struct Known<'a> {
 }
 
 /// The page's model.
-pub fn live_page(file: &ClusterFile, known: Known<'_>) -> LivePage {
+pub fn live_page(file: &ClusterFile, known: LiveInput<'_>) -> LivePage {
     let all = All {
         file,
         known,
@@ -89,7 +89,7 @@ pub fn newest(report: &IncidentsReport) -> LiveIncidents {
 
 struct All<'a> {
     file: &'a ClusterFile,
-    known: Known<'a>,
+    known: LiveInput<'a>,
     readings: &'a [HeadReading],
     status: Option<&'a ClusterStatus>,
     alarms: &'a [Alarm],
@@ -162,7 +162,7 @@ impl<'a> All<'a> {
 }
 
 /// What is shown, unless none of all heads answered: then nobody tells what the cluster is.
-fn told(known: Known<'_>) -> Option<&Shown> {
+fn told(known: LiveInput<'_>) -> Option<&Shown> {
     let shown = known.shown?;
     (known.own.is_some() || !shown.heads.is_empty()).then_some(shown)
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,6 +13,7 @@ use super::channel::{Channel, ChannelError, GREETING};
 use super::{Answering, Ring, key};
 use crate::board::Board;
 use crate::locked::locked;
+use crate::slots::Slots;
 
 /// Conversations at a time. The other heads have one each, and one more while a link is lost.
 const AT_ONCE: usize = 16;
@@ -80,16 +80,16 @@ impl Trouble {
 /// There is no thread to be had.
 pub fn listen(ring: &Arc<Ring>, own: &Own) -> io::Result<Trouble> {
     let trouble = Trouble::default();
-    let places = Arc::new(AtomicUsize::new(0));
+    let slots = Slots::new(AT_ONCE);
     for address in ring.listens.clone() {
         let (ring, own) = (Arc::clone(ring), Arc::clone(own));
-        let (trouble, places) = (trouble.clone(), Arc::clone(&places));
+        let (trouble, slots) = (trouble.clone(), Arc::clone(&slots));
         let work = move || {
             loop {
                 match TcpListener::bind(address) {
                     Ok(listener) => {
                         locked(&trouble.0).remove(&address);
-                        accept(&listener, &ring, &own, &places);
+                        accept(&listener, &ring, &own, &slots);
                     }
                     Err(e) => trouble.take(address, e.to_string()),
                 }
@@ -102,18 +102,18 @@ pub fn listen(ring: &Arc<Ring>, own: &Own) -> io::Result<Trouble> {
 }
 
 /// Takes who comes from an address of another head; anybody else is let go before he has said a word.
-fn accept(listener: &TcpListener, ring: &Arc<Ring>, own: &Own, places: &Arc<AtomicUsize>) {
+fn accept(listener: &TcpListener, ring: &Arc<Ring>, own: &Own, slots: &Arc<Slots>) {
     loop {
         match listener.accept() {
             Ok((stream, from)) if ring.has(from.ip()) => {
-                let Some(place) = Place::take(places) else {
+                let Some(slot) = slots.take() else {
                     continue;
                 };
                 let (ring, own) = (Arc::clone(ring), Arc::clone(own));
                 let work = move || {
                     // Who has no key, or is gone, has what he gets.
                     let _ended = converse(stream, &ring, own.as_ref());
-                    drop(place);
+                    drop(slot);
                 };
                 let started = thread::Builder::new().name("head".into()).spawn(work);
                 if started.is_err() {
@@ -145,25 +145,6 @@ fn converse(
         question = channel.receive(QUESTION, IDLE)?;
     }
     Ok(())
-}
-
-/// A place among those who are listened to.
-struct Place(Arc<AtomicUsize>);
-
-impl Place {
-    fn take(places: &Arc<AtomicUsize>) -> Option<Self> {
-        let more = |taken: usize| (taken < AT_ONCE).then_some(taken + 1);
-        places
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, more)
-            .ok()?;
-        Some(Self(Arc::clone(places)))
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
-    }
 }
 
 /// Who answers on this head: by what its watch shows, and by what it has on its disk.

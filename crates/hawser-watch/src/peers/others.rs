@@ -45,7 +45,7 @@ pub fn ask(ring: &Arc<Ring>, board: &Board, past: &Past, clock: &Clock) -> io::R
             peer: None,
             last: None,
             own: hawser_agent::own(ring.own.clone()),
-            known: Known::default(),
+            known: TakenLogs::default(),
         };
         let (board, past, clock) = (board.clone(), past.clone(), clock.clone());
         let work = move || {
@@ -73,7 +73,7 @@ struct Asking {
     /// What it showed last.
     last: Option<Arc<Shown>>,
     own: Box<dyn Host>,
-    known: Known,
+    known: TakenLogs,
 }
 
 impl Asking {
@@ -120,12 +120,12 @@ impl Asking {
 
 /// What was taken of what another head has kept.
 #[derive(Debug, Default)]
-pub struct Known {
+pub struct TakenLogs {
     taken: BTreeSet<KeptName>,
     asked: Option<Duration>,
 }
 
-impl Known {
+impl TakenLogs {
     fn is_due(&mut self, now: Duration) -> bool {
         let due = self
             .asked

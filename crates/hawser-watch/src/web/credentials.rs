@@ -5,8 +5,7 @@
 //! whoever guesses takes half of one processor at most, and holds up only others who are not known yet.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use base64::Engine;
@@ -15,6 +14,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use crate::locked::locked;
+use crate::slots::Slots;
 
 /// So many wait for a check, beside the one that is made.
 const WAIT: usize = 3;
@@ -22,16 +22,16 @@ const WAIT: usize = 3;
 /// The longest pause after a wrong one.
 const PAUSE: Duration = Duration::from_secs(1);
 
-type Known = [u8; 32];
+type ShownDigest = [u8; 32];
 
 /// Those who may ask.
 pub struct Credentials {
     users: BTreeMap<String, String>,
     /// Makes the digests of this process: they are worth nothing elsewhere.
     key: [u8; 32],
-    known: Mutex<BTreeMap<String, Known>>,
+    known: Mutex<BTreeMap<String, ShownDigest>>,
     turn: Mutex<()>,
-    waiting: AtomicUsize,
+    waiting: Arc<Slots>,
 }
 
 /// What comes of a check.
@@ -53,7 +53,7 @@ impl Credentials {
             key,
             known: Mutex::default(),
             turn: Mutex::default(),
-            waiting: AtomicUsize::new(0),
+            waiting: Slots::new(1 + WAIT),
         }
     }
 
@@ -66,7 +66,7 @@ impl Credentials {
         if self.knows(&user, &digest) {
             return Verdict::Right;
         }
-        let Some(_place) = Place::take(&self.waiting) else {
+        let Some(_slot) = self.waiting.take() else {
             return Verdict::Busy;
         };
         let _turn = locked(&self.turn);
@@ -88,37 +88,20 @@ impl Credentials {
         Verdict::Wrong
     }
 
-    fn knows(&self, user: &str, digest: &Known) -> bool {
+    fn knows(&self, user: &str, digest: &ShownDigest) -> bool {
         let known = locked(&self.known);
         let known = known.get(user);
         known.is_some_and(|known| bool::from(known[..].ct_eq(&digest[..])))
     }
 
     /// A text that is longer than a block comes after a key of its own length: nobody can make one without it.
-    fn digest(&self, user: &str, password: &[u8]) -> Known {
+    fn digest(&self, user: &str, password: &[u8]) -> ShownDigest {
         let mut hash = Sha256::new();
         hash.update(self.key);
         hash.update((user.len() as u64).to_le_bytes());
         hash.update(user);
         hash.update(password);
         hash.finalize().into()
-    }
-}
-
-/// A place among those that are checked or wait.
-struct Place<'a>(&'a AtomicUsize);
-
-impl<'a> Place<'a> {
-    fn take(waiting: &'a AtomicUsize) -> Option<Self> {
-        let before = waiting.fetch_add(1, Ordering::AcqRel);
-        let place = Self(waiting);
-        (before <= WAIT).then_some(place)
-    }
-}
-
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -183,16 +166,14 @@ mod tests {
         let all = credentials();
         let (you, guess) = (shown("you", "secret"), shown("you", "guess"));
         assert_eq!(all.check(Some(&you)), Verdict::Right);
-        // Every place is taken, and the one whose turn it is does not end.
-        let places: Vec<_> = (0..=WAIT)
-            .map(|_| Place::take(&all.waiting).unwrap())
-            .collect();
+        // Every slot is taken, and the one whose turn it is does not end.
+        let slots: Vec<_> = (0..=WAIT).map(|_| all.waiting.take().unwrap()).collect();
         let turn = all.turn.lock().unwrap();
         assert_eq!(all.check(Some(&you)), Verdict::Right);
         assert_eq!(all.check(Some(&guess)), Verdict::Busy);
         // What was not checked yet has to wait, right or not.
         assert_eq!(all.check(Some(&shown("me", "other"))), Verdict::Busy);
-        drop((places, turn));
+        drop((slots, turn));
         assert_eq!(all.check(Some(&guess)), Verdict::Wrong);
         assert_eq!(all.check(Some(&shown("me", "other"))), Verdict::Right);
     }

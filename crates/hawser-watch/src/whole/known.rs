@@ -11,7 +11,7 @@ use hawser_model::output::watch::Alarm;
 use super::Whole;
 use crate::ask::Facts;
 use crate::group::grouped;
-use crate::live::{Known, live_page};
+use crate::live::{LiveInput, live_page};
 use crate::picture::{Parts, picture};
 use crate::reading::reading;
 use crate::shown::Shown;
@@ -103,7 +103,7 @@ impl Whole {
             .map(|(name, head)| {
                 let mut shown = head.resident.shown();
                 shown.reading.alarms.clone_from(&alarms);
-                let known = Known {
+                let known = LiveInput {
                     own: Some(name),
                     shown: Some(&shown),
                     problem: None,

@@ -37,7 +37,7 @@ pub struct Target {
 }
 
 /// A cluster file and the way to its nodes.
-pub struct Known {
+pub struct KnownCluster {
     /// The file.
     pub file: ClusterFile,
     /// Where its secrets are.
@@ -77,7 +77,7 @@ impl Target {
     ///
     /// # Errors
     /// What is wrong with the file, in its place; no such lab.
-    pub fn known(&self) -> miette::Result<Known> {
+    pub fn known(&self) -> miette::Result<KnownCluster> {
         self.read(Source::complete)
     }
 
@@ -85,11 +85,14 @@ impl Target {
     ///
     /// # Errors
     /// As [`Self::known`].
-    pub fn known_to_look(&self) -> miette::Result<Known> {
+    pub fn known_to_look(&self) -> miette::Result<KnownCluster> {
         self.read(Source::parsed)
     }
 
-    fn read(&self, parse: fn(&Source) -> miette::Result<ClusterFile>) -> miette::Result<Known> {
+    fn read(
+        &self,
+        parse: fn(&Source) -> miette::Result<ClusterFile>,
+    ) -> miette::Result<KnownCluster> {
         let lab = self.lab.as_deref().map(open_lab).transpose()?;
         let admin = lab.as_ref().and_then(Lab::admin_root);
         let path = match (&self.file, &lab, &admin) {
@@ -106,7 +109,7 @@ impl Target {
         };
         let source = Source::read(&path)?;
         let file = parse(&source)?;
-        Ok(Known::of(
+        Ok(KnownCluster::of(
             source,
             file,
             lab.as_ref(),
@@ -115,7 +118,7 @@ impl Target {
     }
 }
 
-impl Known {
+impl KnownCluster {
     /// The cluster of a plan that was saved: as its file was then, wherever that is now.
     ///
     /// # Errors
@@ -231,7 +234,7 @@ impl Known {
     }
 }
 
-impl hawser_host::Reach for Known {
+impl hawser_host::Reach for KnownCluster {
     /// Starts an agent on one node, without waiting long for one that may have no power.
     fn connect(&self, name: &HostName) -> Result<Box<dyn Host>, HostError> {
         let one = Cluster {

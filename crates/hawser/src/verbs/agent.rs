@@ -40,7 +40,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
             },
         );
     }
-    let place = hawser_agent::Place {
+    let place = hawser_agent::AgentContext {
         machine_net: args.machine_net,
         journal: args.journal,
     };

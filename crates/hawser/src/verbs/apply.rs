@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use hawser_cluster::host::view::Limits;
 use hawser_cluster::live::{Applied, ApplyError, Options, apply};
 use hawser_cluster::plan::{Change, Plan};
 use hawser_model::output::cluster::ApplyOutput;
 use miette::{IntoDiagnostic, WrapErr};
 
-use crate::cluster::{Known, Target};
+use crate::cluster::{KnownCluster, Target};
 use crate::confirm;
 use crate::interrupted::{self, Words};
 use crate::output::{self, complain, say};
@@ -49,13 +50,14 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
     let words = interrupted::says("nothing was changed")?;
     let reviewed = args.plan.as_deref().map(saved_plan::read).transpose()?;
     let known = match &reviewed {
-        Some(plan) => Known::of_saved(plan, args.target.ssh_config.clone())?,
+        Some(plan) => KnownCluster::of_saved(plan, args.target.ssh_config.clone())?,
         None => args.target.known()?,
     };
     let options = Options {
         allow_disruption: args.allow_disruption,
         reviewed: reviewed.as_ref(),
         timeout: args.timeout,
+        limits: Limits::PATIENT.times(known.slowness()),
     };
     // The JSON holds what was changed; what a person watches goes beside it.
     let show: fn(&str) = match args.json {
@@ -124,7 +126,7 @@ fn outcome(applied: &Applied) -> ExitCode {
 }
 
 fn run_on(
-    known: &Known,
+    known: &KnownCluster,
     options: Options<'_>,
     (show, asks): (fn(&str), bool),
     first: &mut First,

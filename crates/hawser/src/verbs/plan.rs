@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use hawser_cluster::cib;
 use hawser_cluster::cib::secrets::{Content, NodeFile};
 use hawser_cluster::corosync;
+use hawser_cluster::host::view::Limits;
 use hawser_cluster::live::{Slow, gather, plan_live};
 use hawser_cluster::numbering::Numbering;
 use hawser_cluster::plan::{AUTHKEY, AUTHKEY_BYTES};
@@ -15,7 +16,7 @@ use hawser_model::cluster_file::ClusterFile;
 use hawser_model::output::cluster::PlanOutput;
 use miette::{IntoDiagnostic, WrapErr};
 
-use crate::cluster::{Known, Target};
+use crate::cluster::{KnownCluster, Target};
 use crate::output::{complain, document, print, print_fitted};
 use crate::saved_plan;
 
@@ -78,10 +79,15 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
 }
 
 /// The plan for the live cluster. What keeps it from being applied is a finding.
-fn live(known: &Known, args: &Args) -> miette::Result<ExitCode> {
+fn live(known: &KnownCluster, args: &Args) -> miette::Result<ExitCode> {
     known.check_secrets()?;
     let mut reached = known.reach()?;
-    let facts = gather(&known.file, &mut reached.heads, &known.secrets, Slow::Asked);
+    let facts = gather(
+        &known.file,
+        &mut reached.heads,
+        &known.secrets,
+        Slow::Asked(Limits::PATIENT.times(known.slowness())),
+    );
     let facts = facts.map_err(|e| miette::miette!("{e}"))?;
     let plan = plan_live(&known.file, &facts, &mut reached.heads);
     let plan = plan.map_err(|e| miette::miette!("{e}"))?;

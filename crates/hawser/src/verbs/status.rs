@@ -12,7 +12,7 @@ use hawser_lab::Lab;
 use hawser_model::output::cluster::ClusterStatus;
 use miette::{IntoDiagnostic, WrapErr, bail};
 
-use crate::cluster::{Known, Reached, Target, none_reached, why_not};
+use crate::cluster::{KnownCluster, Reached, Target, none_reached, why_not};
 use crate::{output, render};
 
 /// How long all of it may take, and each of its parts, on hosts that are not slow.
@@ -83,7 +83,7 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
 }
 
 /// The status of a cluster, for a caller that asks repeatedly: its links are not watched.
-pub fn look(known: &Known, reached: &mut Reached) -> miette::Result<ClusterStatus> {
+pub fn look(known: &KnownCluster, reached: &mut Reached) -> miette::Result<ClusterStatus> {
     let slowness = known.slowness();
     let facts = ask(
         known,
@@ -99,13 +99,18 @@ pub fn look(known: &Known, reached: &mut Reached) -> miette::Result<ClusterStatu
     )
 }
 
-fn ask(known: &Known, reached: &mut Reached, limits: Limits, watch: Duration) -> StatusFacts {
+fn ask(
+    known: &KnownCluster,
+    reached: &mut Reached,
+    limits: Limits,
+    watch: Duration,
+) -> StatusFacts {
     let unreached = why_not(&reached.failed);
     observe(&known.file, &mut reached.heads, unreached, limits, watch)
 }
 
 fn judge(
-    known: &Known,
+    known: &KnownCluster,
     heads: &mut Hosts,
     facts: &StatusFacts,
     limit: Duration,
@@ -115,7 +120,7 @@ fn judge(
 }
 
 /// What a drill from this machine, that was killed or could not heal, may have left, with what takes it back.
-fn drill_left(target: &Target, known: &Known) -> miette::Result<Option<String>> {
+fn drill_left(target: &Target, known: &KnownCluster) -> miette::Result<Option<String>> {
     let (notes, words) = match (&target.lab, &target.file) {
         (Some(name), _) => {
             let lab = Lab::open(name).map_err(|e| miette::miette!("{e}"))?;

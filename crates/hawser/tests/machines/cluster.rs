@@ -260,6 +260,26 @@ fn with_a_log_of_its_own(lab: &Lab) {
     let plan = ok(lab, "plan", &[]);
     assert!(plan.contains(refused), "{plan}");
     is_told(lab, |degraded| any(degraded, |it| it.starts_with(refused)));
+    // It comes true: the import fails, the pool comes back, and the heads' own logs tell it in ZFS's words.
+    lab.sh(
+        "head2",
+        "crm_resource --move --resource vmpool02 --node head1",
+    );
+    let failed = || {
+        let failures = "crm_failcount --query --resource vmpool02 --node head1";
+        lab.try_sh("head2", failures).stdout.contains("INFINITY")
+    };
+    assert!(eventually(SLOW, failed));
+    lab.sh("head2", "crm_resource --clear --resource vmpool02");
+    let is_back = || lab.try_sh("head2", "zpool list vmpool02").code == Some(0);
+    assert!(eventually(SLOW, is_back));
+    let mut said = String::new();
+    let is_explained = eventually(SLOW, || {
+        said = verb(lab, "incident", &["show", "last", "--json"]).stdout;
+        said.contains("start-failed") && said.contains("cannot import 'vmpool02'")
+    });
+    assert!(is_explained, "{said}");
+    lab.sh("head2", "crm_resource --cleanup --resource vmpool02");
     lab.sh("head2", "zpool remove vmpool02 /root/log && rm /root/log");
     whole(lab);
     let plan = ok(lab, "plan", &[]);
@@ -332,7 +352,9 @@ fn goldens_are_right_for_its_pacemaker(lab: &Lab) {
     let mut seen = 0;
     for golden in goldens {
         let golden = golden.expect("a golden cluster").path();
-        let cib = std::fs::read_to_string(golden.join("cib.xml")).expect("its CIB");
+        let Ok(cib) = std::fs::read_to_string(golden.join("cib.xml")) else {
+            continue;
+        };
         let said = lab.sh(
             "head1",
             &format!("cat >golden.xml <<'CIB'\n{cib}\nCIB\n{VERIFY}"),

@@ -6,10 +6,10 @@ mod lock;
 mod mounts;
 mod open;
 mod parameters;
-mod place;
 mod saved;
 mod secret;
 pub mod storage;
+mod storage_id;
 mod volumes;
 
 pub use cib::{CibError, parameters as parameters_from_cib, pools as pools_in_cib};
@@ -21,7 +21,7 @@ pub use open::{
     process,
 };
 pub use parameters::Parameters;
-pub use place::{Place, Places, at as places_at, of_pool as places_of_pool};
 pub use saved::{Copies, FOLDER, Made, Mark, Saved, SavedError};
 pub use secret::{SecretError, read as read_secret};
+pub use storage_id::{StorageId, StorageIds, at as storage_ids_at, of_pool as storage_ids_of_pool};
 pub use volumes::{VolumesError, find as find_volumes};

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use hawser_tool::processes;
 
 use super::mounts::is_remote;
-use super::place::{Place, Places};
+use super::storage_id::{StorageId, StorageIds};
 use hawser_model::octal::unescaped;
 
 /// Programs that offer what they have open to others, whether they write to it or not.
@@ -52,7 +52,7 @@ pub struct Process {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Open {
     /// What.
-    pub place: Place,
+    pub place: StorageId,
     /// Its path, as the kernel has it.
     pub path: String,
     /// Whether it can be written to.
@@ -65,9 +65,9 @@ pub struct Above {
     /// Its path.
     pub path: String,
     /// Itself.
-    pub place: Place,
+    pub place: StorageId,
     /// What it lies on.
-    pub on: Place,
+    pub on: StorageId,
     /// Whether somebody here has made it. The others (partitions, LVM, md) the kernel and udev make of what is
     /// written on the volume: a client decides that they exist.
     pub made_here: bool,
@@ -81,12 +81,12 @@ pub struct Backstore {
     /// What it has open.
     pub path: String,
     /// What that is.
-    pub place: Option<Place>,
+    pub place: Option<StorageId>,
 }
 
 /// Looks. Of processes, only those are told that have one of these volumes open, something that lies on one,
 /// or, for servers, something below `root`.
-pub fn look(volumes: &Places, root: &Path) -> std::io::Result<Facts> {
+pub fn look(volumes: &StorageIds, root: &Path) -> std::io::Result<Facts> {
     let above = above();
     let places = closure(volumes.keys().copied(), &above);
     let all = processes::all()?.into_iter();
@@ -100,7 +100,7 @@ pub fn look(volumes: &Places, root: &Path) -> std::io::Result<Facts> {
 }
 
 /// Which of these a process has open.
-pub fn open_by(pid: i32, places: &Places) -> BTreeSet<Place> {
+pub fn open_by(pid: i32, places: &StorageIds) -> BTreeSet<StorageId> {
     let places = places.keys().copied().collect();
     let process = process(pid, "", &places, Path::new("/"));
     let open = process.and_then(|process| process.open);
@@ -108,11 +108,11 @@ pub fn open_by(pid: i32, places: &Places) -> BTreeSet<Place> {
 }
 
 /// These, and all that lies on them.
-pub fn closure(places: impl Iterator<Item = Place>, above: &[Above]) -> BTreeSet<Place> {
-    let mut all: BTreeSet<Place> = places.collect();
+pub fn closure(places: impl Iterator<Item = StorageId>, above: &[Above]) -> BTreeSet<StorageId> {
+    let mut all: BTreeSet<StorageId> = places.collect();
     loop {
         let on = above.iter().filter(|device| all.contains(&device.on));
-        let more: Vec<Place> = on
+        let more: Vec<StorageId> = on
             .map(|device| device.place)
             .filter(|p| !all.contains(p))
             .collect();
@@ -124,7 +124,7 @@ pub fn closure(places: impl Iterator<Item = Place>, above: &[Above]) -> BTreeSet
 }
 
 /// What a process of this name has open of these places and, when it is a server's, below `root`. `None`: nothing.
-pub fn process(pid: i32, name: &str, places: &BTreeSet<Place>, root: &Path) -> Option<Process> {
+pub fn process(pid: i32, name: &str, places: &BTreeSet<StorageId>, root: &Path) -> Option<Process> {
     let folder = Path::new("/proc").join(pid.to_string());
     let server = SERVERS.contains(&name);
     let name = name.to_owned();
@@ -141,8 +141,8 @@ pub fn process(pid: i32, name: &str, places: &BTreeSet<Place>, root: &Path) -> O
     let inodes: BTreeSet<u64> = places
         .iter()
         .filter_map(|place| match place {
-            Place::File { ino, .. } => Some(*ino),
-            Place::Device(_) => None,
+            StorageId::File { ino, .. } => Some(*ino),
+            StorageId::Device(_) => None,
         })
         .collect();
     let mut open = Vec::new();
@@ -175,7 +175,8 @@ pub fn process(pid: i32, name: &str, places: &BTreeSet<Place>, root: &Path) -> O
         if only_named || (other && !ours) {
             continue;
         }
-        let Some(place) = Place::at(&entry).filter(|place| ours || places.contains(place)) else {
+        let Some(place) = StorageId::at(&entry).filter(|place| ours || places.contains(place))
+        else {
             continue;
         };
         open.push(Open {
@@ -227,7 +228,7 @@ fn above() -> Vec<Above> {
         if let Ok(file) = fs::read_to_string(folder.join("loop/backing_file")) {
             let file = file.trim_end_matches('\n');
             let here = !is_remote(&mounts, Path::new(file));
-            let on = here.then(|| Place::at(file)).flatten();
+            let on = here.then(|| StorageId::at(file)).flatten();
             all.extend(on.map(|on| Above {
                 path: path.clone(),
                 place,
@@ -256,11 +257,11 @@ fn above() -> Vec<Above> {
 }
 
 /// The number of a device that sysfs has.
-fn device(folder: &Path) -> Option<Place> {
+fn device(folder: &Path) -> Option<StorageId> {
     let text = fs::read_to_string(folder.join("dev")).ok()?;
     let (major, minor) = text.trim().split_once(':')?;
     let (major, minor) = (major.parse().ok()?, minor.parse().ok()?);
-    Some(Place::Device(nix::sys::stat::makedev(major, minor)))
+    Some(StorageId::Device(nix::sys::stat::makedev(major, minor)))
 }
 
 /// What the kernel's target has open, whoever told it to.
@@ -293,7 +294,7 @@ fn backstores(root: &Path) -> Vec<Backstore> {
         for path in paths.into_iter().filter(|path| on && path.starts_with('/')) {
             all.push(Backstore {
                 folder: folder.clone(),
-                place: Place::at(&path),
+                place: StorageId::at(&path),
                 path,
             });
         }
@@ -324,7 +325,7 @@ mod tests {
         fs::write(&path, "x").unwrap();
         let other = folder.path().join("b.img");
         fs::write(&other, "x").unwrap();
-        let volumes = crate::exports::host::place::at(path.to_str().into_iter());
+        let volumes = crate::exports::host::storage_id::at(path.to_str().into_iter());
         let own = |facts: Facts| {
             let mine = i32::try_from(std::process::id()).unwrap();
             let process = facts

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::parameters::Parameters;
-use super::place::{Place, Places};
+use super::storage_id::{StorageId, StorageIds};
 use crate::exports::desired::{Desired, Portal};
 use crate::exports::service::Foreign;
 use crate::exports::tgt::{Instance, Targets};
@@ -71,7 +71,7 @@ pub struct Saved {
     pub made: Option<Made>,
     /// What its volumes are, whatever becomes of their names: file or device by path.
     #[serde(default)]
-    pub volumes: BTreeMap<String, Place>,
+    pub volumes: BTreeMap<String, StorageId>,
 }
 
 /// What a start made in tgtd, or was about to make.
@@ -182,7 +182,7 @@ impl Saved {
     }
 
     /// Its volumes, as they were when it was made.
-    pub fn places(&self) -> Places {
+    pub fn places(&self) -> StorageIds {
         let volumes = self.volumes.iter();
         volumes
             .map(|(path, place)| (*place, path.clone()))

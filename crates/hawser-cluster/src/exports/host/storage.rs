@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use hawser_tool::{Deadline, Launch};
 
-use super::place::Place;
+use super::storage_id::StorageId;
 
 /// The word after `hawser exports` that makes a process one that reads.
 pub const WORD: &str = "read-block";
@@ -65,14 +65,14 @@ fn read_block(volume: &Path) -> io::Result<()> {
         // To open another kind of device may do something.
         return Err(io::Error::from_raw_os_error(nix::libc::EINVAL));
     }
-    let before = Place::of(&about);
+    let before = StorageId::of(&about);
     let open = |flags| {
         let flags = flags | nix::libc::O_NONBLOCK | nix::libc::O_NOCTTY;
         let file = File::options()
             .read(true)
             .custom_flags(flags)
             .open(volume)?;
-        match Place::of(&file.metadata()?) == before {
+        match StorageId::of(&file.metadata()?) == before {
             true => Ok(file),
             false => Err(io::Error::from_raw_os_error(nix::libc::ESTALE)),
         }

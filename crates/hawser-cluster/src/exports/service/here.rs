@@ -6,12 +6,12 @@ use std::path::Path;
 use hawser_tool::Deadline;
 
 use crate::exports::Portal;
-use crate::exports::host::{Copies, Facts, Places, look_at_open, storage};
+use crate::exports::host::{Copies, Facts, StorageIds, look_at_open, storage};
 use crate::exports::lio::Configfs;
 use crate::exports::tgt::{self, Daemon};
 
 /// Who has these volumes, or something below this root, open.
-type Look = dyn Fn(&Places, &Path) -> io::Result<Facts>;
+type Look = dyn Fn(&StorageIds, &Path) -> io::Result<Facts>;
 
 /// Whether the storage below a volume answers.
 type Read = dyn Fn(&Path, Deadline) -> io::Result<()>;

@@ -11,7 +11,8 @@ use hawser_tool::Deadline;
 use super::ServiceError;
 use super::here::Here;
 use crate::exports::host::{
-    Facts, LOOK_AGAIN, Parameters, Places, SERVERS, Saved, closure, places_at, places_of_pool,
+    Facts, LOOK_AGAIN, Parameters, SERVERS, Saved, StorageIds, closure, storage_ids_at,
+    storage_ids_of_pool,
 };
 
 /// How long the kernel may take to close what was given up.
@@ -21,7 +22,7 @@ const CLOSING: Duration = Duration::from_secs(2);
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
     /// The volumes.
-    pub volumes: Places,
+    pub volumes: StorageIds,
     /// Where the pool is mounted.
     pub root: PathBuf,
     /// A start of this pool is known: what is looked for is what it offered. Otherwise it is everything that
@@ -36,7 +37,7 @@ impl Scope {
     pub fn of_pool(parameters: &Parameters) -> Result<Self, ServiceError> {
         let root = parameters.root.clone();
         Ok(Self {
-            volumes: places_of_pool(parameters)
+            volumes: storage_ids_of_pool(parameters)
                 .map_err(FileError::io("look for the volumes of", &root))?,
             root,
             ..Self::default()
@@ -47,7 +48,7 @@ impl Scope {
     pub fn of(saved: &Saved, parameters: &Parameters) -> Self {
         let root = parameters.root.clone();
         let units = saved.starts().flat_map(|made| made.units.values());
-        let mut volumes = places_at(units.map(|unit| unit.path.as_str()));
+        let mut volumes = storage_ids_at(units.map(|unit| unit.path.as_str()));
         volumes.extend(saved.places());
         Self {
             nfs: saved.nfs_pairs(),
@@ -166,17 +167,17 @@ pub fn nobody(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exports::host::{Above, Backstore, Open, Place, Process};
+    use crate::exports::host::{Above, Backstore, Open, Process, StorageId};
 
-    fn file(ino: u64) -> Place {
-        Place::File { dev: 1, ino }
+    fn file(ino: u64) -> StorageId {
+        StorageId::File { dev: 1, ino }
     }
 
     fn scope(started: bool) -> Scope {
         Scope {
-            volumes: Places::from([
+            volumes: StorageIds::from([
                 (file(7), "/tank/a.img".into()),
-                (Place::Device(9), "/dev/zvol/tank/b".into()),
+                (StorageId::Device(9), "/dev/zvol/tank/b".into()),
             ]),
             root: "/tank".into(),
             started,
@@ -184,7 +185,7 @@ mod tests {
         }
     }
 
-    fn process(name: &str, place: Place, path: &str, writes: bool) -> Facts {
+    fn process(name: &str, place: StorageId, path: &str, writes: bool) -> Facts {
         let open = Some(vec![Open {
             place,
             path: path.into(),
@@ -244,26 +245,26 @@ mod tests {
         let above = vec![
             Above {
                 path: "/dev/loop0".into(),
-                place: Place::Device(70),
+                place: StorageId::Device(70),
                 on: file(7),
                 made_here: true,
             },
             Above {
                 path: "/dev/dm-1".into(),
-                place: Place::Device(80),
-                on: Place::Device(70),
+                place: StorageId::Device(80),
+                on: StorageId::Device(70),
                 made_here: false,
             },
             Above {
                 path: "/dev/loop1".into(),
-                place: Place::Device(71),
+                place: StorageId::Device(71),
                 on: file(6),
                 made_here: true,
             },
         ];
         let facts = Facts {
             above,
-            ..process("tgtd", Place::Device(80), "/dev/dm-1", true)
+            ..process("tgtd", StorageId::Device(80), "/dev/dm-1", true)
         };
         assert_eq!(
             served(&scope(true), &facts),
@@ -283,8 +284,8 @@ mod tests {
         // A partition table, and a volume group in the partition that the head has activated by itself.
         let lies = |path: &str, place, on| Above {
             path: path.into(),
-            place: Place::Device(place),
-            on: Place::Device(on),
+            place: StorageId::Device(place),
+            on: StorageId::Device(on),
             made_here: false,
         };
         let above = vec![lies("/dev/zd0p1", 90, 9), lies("/dev/dm-3", 91, 90)];
@@ -295,7 +296,7 @@ mod tests {
         assert!(served(&scope(true), &facts).is_empty());
         let facts = Facts {
             above,
-            ..process("tgtd", Place::Device(91), "/dev/dm-3", true)
+            ..process("tgtd", StorageId::Device(91), "/dev/dm-3", true)
         };
         assert_eq!(
             served(&scope(true), &facts),
@@ -311,7 +312,7 @@ mod tests {
             place,
         };
         let facts = Facts {
-            backstores: vec![store(Some(Place::Device(9))), store(None)],
+            backstores: vec![store(Some(StorageId::Device(9))), store(None)],
             nfs: vec![
                 ("/tank/home".into(), "fd00::/64,*".into()),
                 ("/tank/else".into(), "*".into()),

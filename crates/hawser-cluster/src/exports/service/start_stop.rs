@@ -15,7 +15,7 @@ use super::seen::{self, Scope};
 use super::server::{self, NFS, iscsi};
 use super::{Said, ServiceError, Wanted, wanted};
 use crate::exports::desired::Desired;
-use crate::exports::host::{FOLDER, Lock, Parameters, Place, Saved};
+use crate::exports::host::{FOLDER, Lock, Parameters, Saved, StorageId};
 use crate::exports::nfs::reclaim;
 
 /// Makes the target offer what the pool is to offer. `said` hears what is done, in words.
@@ -208,10 +208,10 @@ fn draft(parameters: &Parameters, desired: &Desired, saved: Option<&Saved>) -> S
 }
 
 /// What the volumes are, whatever becomes of their names.
-fn volumes(desired: &Desired) -> BTreeMap<String, Place> {
+fn volumes(desired: &Desired) -> BTreeMap<String, StorageId> {
     let units = desired.units.values();
     units
-        .filter_map(|unit| Some((unit.path.clone(), Place::at(&unit.path)?)))
+        .filter_map(|unit| Some((unit.path.clone(), StorageId::at(&unit.path)?)))
         .collect()
 }
 

@@ -8,7 +8,7 @@ use super::daemon::{Daemon, DaemonError};
 use super::instance::Instance;
 use super::plan::{numbers, whole};
 use crate::exports::desired::Desired;
-use crate::exports::host::{open_by, places_at};
+use crate::exports::host::{open_by, storage_ids_at};
 use crate::exports::service::ServiceError;
 use crate::exports::service::job::{Job, Purpose};
 
@@ -73,7 +73,7 @@ fn proven<'a>(
             let Some(mut target) = whole(tid, iqn, desired) else {
                 continue;
             };
-            let places = places_at(target.units.values().map(|unit| unit.path.as_str()));
+            let places = storage_ids_at(target.units.values().map(|unit| unit.path.as_str()));
             let open = open_by(tgtd.pid, &places);
             let all = !target.units.is_empty() && places.keys().all(|place| open.contains(place));
             match all && fits(daemon, &target)? {

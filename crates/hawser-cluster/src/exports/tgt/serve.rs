@@ -11,7 +11,7 @@ use super::instance::Instance;
 use super::known::{confirmed, known};
 use super::operations::Operation;
 use super::plan::{Account, Found, Ours, names, needed, numbers, start, stop};
-use crate::exports::host::{Made, Places, open_by};
+use crate::exports::host::{Made, StorageIds, open_by};
 use crate::exports::service::job::{Job, Purpose};
 use crate::exports::service::owned::{Thing, Whose, only_ours};
 use crate::exports::service::server::{Looked, Note, Server, Step};
@@ -245,7 +245,7 @@ fn not_open(job: &Job<'_>, tgtd: Instance, found: &Found) -> Vec<String> {
     let targets = found.targets.values();
     let units = targets.flat_map(|target| target.units.values());
     let place = |path: &String| Some((*saved.volumes.get(path)?, path.clone()));
-    let places: Places = units.filter_map(|unit| place(&unit.path)).collect();
+    let places: StorageIds = units.filter_map(|unit| place(&unit.path)).collect();
     let open = open_by(tgtd.pid, &places);
     let closed = places.iter().filter(|(place, _)| !open.contains(place));
     closed

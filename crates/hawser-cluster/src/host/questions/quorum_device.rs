@@ -13,7 +13,7 @@ use crate::host::{DeviceAction, device, engine};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SetDevice {
     /// What it is told.
-    pub wish: DeviceAction,
+    pub action: DeviceAction,
 }
 
 impl Ask for SetDevice {
@@ -24,7 +24,7 @@ impl Ask for SetDevice {
 
 impl Answers<Machine> for SetDevice {
     fn answer(self, _: &mut Machine, _: &Stop) -> Result<(), Declined> {
-        Ok(engine::device(self.wish)?)
+        Ok(engine::device(self.action)?)
     }
 }
 

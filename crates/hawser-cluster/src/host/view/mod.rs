@@ -33,6 +33,12 @@ pub struct Limits {
     pub device: u32,
 }
 
+impl Default for Limits {
+    fn default() -> Self {
+        Self::PATIENT
+    }
+}
+
 impl Limits {
     /// For somebody who waits in front of a terminal.
     pub const PROMPT: Self = Self { head: 5, device: 6 };

@@ -295,6 +295,12 @@ impl Disks {
     }
 }
 
+/// Whether a ZFS pool of this name is imported here (`spa_state_init` of OpenZFS's `spa_stats.c`).
+fn is_imported(zpool: &str) -> bool {
+    let kstat = Path::new("/proc/spl/kstat/zfs").join(zpool);
+    kstat.join("state").exists()
+}
+
 fn disks(storage: &Storage, limit: u32) -> Told<Disks> {
     match storage {
         Storage::Device(path) => {
@@ -306,7 +312,7 @@ fn disks(storage: &Storage, limit: u32) -> Told<Disks> {
             }))
         }
         // It is imported already, so that `zpool import` does not list it.
-        Storage::Zfs { name, .. } if Path::new("/proc/spl/kstat/zfs").join(name).exists() => {
+        Storage::Zfs { name, .. } if is_imported(name) => {
             let why = format!("{name} is imported there, and not mounted where the file has it");
             Told::Said(Disks::Missing(why))
         }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hawser_cluster::xml::Element;
 
 use super::{Around, Crm, Node, Pairs, Primitive, Score, Set, twice};
-use crate::Place;
+use crate::SourceLine;
 use crate::page::Page;
 use crate::place::{Malformed, quoted};
 use crate::source::Source;
@@ -110,7 +110,7 @@ pub(crate) fn parse(source: &Source, page: &mut Page) -> Result<Crm, Malformed> 
     Ok(reading.crm)
 }
 
-fn lacks(at: &Place, element: &Element, attribute: &str) -> Malformed {
+fn lacks(at: &SourceLine, element: &Element, attribute: &str) -> Malformed {
     let found = format!("<{}> without {attribute}", element.name);
     Malformed::new(at, found, format!("{attribute}=\"…\""))
 }
@@ -124,7 +124,7 @@ struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    fn at(&self, element: &Element) -> Place {
+    fn at(&self, element: &Element) -> SourceLine {
         self.source.at(element.line.0)
     }
 
@@ -166,7 +166,7 @@ impl<'a> Reading<'a> {
         of: &Element,
         tag: &str,
         what: &str,
-    ) -> Result<Vec<(String, String, Place)>, Malformed> {
+    ) -> Result<Vec<(String, String, SourceLine)>, Malformed> {
         let mut sets = Vec::new();
         for set in of.all(tag) {
             let meant = self.meant(set)?;
@@ -183,7 +183,7 @@ impl<'a> Reading<'a> {
             sets.push((score.unwrap_or(Score::Finite(0)), meant));
         }
         sets.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
-        let mut all: Vec<(String, String, Place)> = Vec::new();
+        let mut all: Vec<(String, String, SourceLine)> = Vec::new();
         let mut known = BTreeSet::new();
         for (_, set) in sets {
             for pair in set.all("nvpair") {
@@ -301,7 +301,7 @@ impl<'a> Reading<'a> {
         &mut self,
         element: &Element,
         id: String,
-        at: Place,
+        at: SourceLine,
     ) -> Result<Primitive, Malformed> {
         let parts = [
             element.get("class"),

@@ -1,11 +1,11 @@
 //! Constraints and levels of fencing, as crmsh writes them.
 
-use crate::Place;
+use crate::SourceLine;
 use crate::crm::{Crm, Location, Score, Ticket, Together};
 use crate::place::{Malformed, quoted};
 
 /// `100:` of a constraint.
-fn score(at: &Place, word: &str) -> Result<Option<Score>, Malformed> {
+fn score(at: &SourceLine, word: &str) -> Result<Option<Score>, Malformed> {
     let Some(text) = word.strip_suffix(':') else {
         return Ok(None);
     };
@@ -19,7 +19,11 @@ fn score(at: &Place, word: &str) -> Result<Option<Score>, Malformed> {
     }
 }
 
-pub(super) fn location(at: &Place, id: &str, rest: &[String]) -> Result<Vec<Location>, Malformed> {
+pub(super) fn location(
+    at: &SourceLine,
+    id: &str,
+    rest: &[String],
+) -> Result<Vec<Location>, Malformed> {
     let wrong = || {
         Malformed::new(
             at,
@@ -85,7 +89,7 @@ pub(super) fn location(at: &Place, id: &str, rest: &[String]) -> Result<Vec<Loca
     }
 }
 
-pub(super) fn together(at: &Place, rest: &[String]) -> Result<Together, Malformed> {
+pub(super) fn together(at: &SourceLine, rest: &[String]) -> Result<Together, Malformed> {
     let (mut strength, mut resources) = (Score::Infinity, Vec::new());
     for word in rest {
         if let Some(found) = score(at, word)? {
@@ -116,7 +120,7 @@ pub(super) fn together(at: &Place, rest: &[String]) -> Result<Together, Malforme
     })
 }
 
-pub(super) fn topology(at: &Place, rest: &[String], crm: &mut Crm) {
+pub(super) fn topology(at: &SourceLine, rest: &[String], crm: &mut Crm) {
     let (mut node, mut level) = (String::new(), 0_u8);
     for word in rest {
         match word.strip_suffix(':') {
@@ -134,7 +138,7 @@ pub(super) fn topology(at: &Place, rest: &[String], crm: &mut Crm) {
 }
 
 /// `rsc_ticket ID TICKET: RESOURCE … loss-policy=POLICY`.
-pub(super) fn ticket(at: &Place, rest: &[String]) -> Ticket {
+pub(super) fn ticket(at: &SourceLine, rest: &[String]) -> Ticket {
     let mut plain = rest.iter().filter(|word| !word.contains('=')).skip(1);
     let name = plain.next().map_or("", |word| word.trim_end_matches(':'));
     let resources = plain.filter(|word| !matches!(word.as_str(), "(" | ")" | "[" | "]"));

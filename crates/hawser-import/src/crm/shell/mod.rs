@@ -5,13 +5,13 @@ mod constraints;
 use std::collections::HashMap;
 
 use super::{Around, Crm, Node, Pairs, Primitive, Set, twice};
-use crate::Place;
+use crate::SourceLine;
 use crate::page::Page;
 use crate::place::{Malformed, quoted};
 use crate::source::Source;
 
 /// A statement's words. In quotes a word may have spaces.
-fn words(at: &Place, text: &str) -> Result<Vec<String>, Malformed> {
+fn words(at: &SourceLine, text: &str) -> Result<Vec<String>, Malformed> {
     let mut all = Vec::new();
     let mut word = String::new();
     let (mut within, mut quote) = (false, None);
@@ -53,7 +53,7 @@ fn words(at: &Place, text: &str) -> Result<Vec<String>, Malformed> {
 pub(crate) fn parse(source: &Source, page: &mut Page) -> Result<Crm, Malformed> {
     let mut crm = Crm::default();
     let mut ids = HashMap::new();
-    let mut open: Option<(Place, String)> = None;
+    let mut open: Option<(SourceLine, String)> = None;
     for (i, line) in source.text.lines().enumerate() {
         if open.is_none() && line.trim_start().starts_with('#') {
             continue;
@@ -101,7 +101,11 @@ const WITH_ID: [&str; 13] = [
 ];
 
 /// That no other statement has this id.
-fn once(at: &Place, words: &[String], ids: &mut HashMap<String, Place>) -> Result<(), Malformed> {
+fn once(
+    at: &SourceLine,
+    words: &[String],
+    ids: &mut HashMap<String, SourceLine>,
+) -> Result<(), Malformed> {
     let [keyword, id, ..] = words else {
         return Ok(());
     };
@@ -118,7 +122,7 @@ fn once(at: &Place, words: &[String], ids: &mut HashMap<String, Place>) -> Resul
 const SILENT: [&str; 5] = ["role", "user", "acl_target", "acl_group", "alert"];
 
 fn statement(
-    at: &Place,
+    at: &SourceLine,
     words: &[String],
     crm: &mut Crm,
     page: &mut Page,
@@ -229,7 +233,7 @@ fn statement(
 }
 
 /// `node 1: NAME attributes NAME=VALUE … utilization NAME=VALUE …`.
-fn node(at: &Place, rest: &[String]) -> Option<Node> {
+fn node(at: &SourceLine, rest: &[String]) -> Option<Node> {
     let id = rest.iter().find_map(|word| word.strip_prefix("$id="));
     let mut plain = rest.iter().filter(|word| !word.contains('='));
     let first = plain.next();
@@ -261,7 +265,7 @@ fn node(at: &Place, rest: &[String]) -> Option<Node> {
 }
 
 /// A rule says when values hold: such a set is told, and left out.
-fn ruled(what: &str, at: &Place, page: &mut Page) {
+fn ruled(what: &str, at: &SourceLine, page: &mut Page) {
     page.unsaid(
         at,
         format!("{what} with a rule"),
@@ -272,9 +276,9 @@ fn ruled(what: &str, at: &Place, page: &mut Page) {
 fn named(
     keyword: &str,
     words: &[String],
-    at: &Place,
+    at: &SourceLine,
     page: &mut Page,
-) -> Vec<(String, String, Place)> {
+) -> Vec<(String, String, SourceLine)> {
     if words.iter().any(|word| word == "rule") {
         ruled(keyword, at, page);
         return Vec::new();
@@ -291,7 +295,13 @@ fn named(
         .collect()
 }
 
-fn primitive(at: &Place, id: &str, agent: &str, rest: &[String], page: &mut Page) -> Primitive {
+fn primitive(
+    at: &SourceLine,
+    id: &str,
+    agent: &str,
+    rest: &[String],
+    page: &mut Page,
+) -> Primitive {
     let template = agent.strip_prefix('@').map(str::to_owned);
     // `IPaddr2` alone is `ocf:heartbeat:IPaddr2`.
     let whole = match agent.contains(':') || agent.starts_with('@') {

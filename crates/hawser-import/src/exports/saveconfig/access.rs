@@ -171,7 +171,7 @@ pub(super) fn demo_read_only(group: &Object<'_>) -> Result<bool, Malformed> {
 }
 
 /// Whether an ACL asks for an account; `None`: as its portal group does.
-fn own(acl: &Value, at: &crate::Place) -> Result<Option<bool>, Malformed> {
+fn own(acl: &Value, at: &crate::SourceLine) -> Result<Option<bool>, Malformed> {
     let attributes = attributes(acl);
     let said = attributes.get("authentication");
     let inherits = said.is_some_and(|said| {

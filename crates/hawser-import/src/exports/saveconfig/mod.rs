@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use self::value::{Object, attributes, list, text};
 use super::{Offered, Offloads, Target, Unit};
-use crate::Place;
+use crate::SourceLine;
 use crate::page::Page;
 use crate::place::{Malformed, quoted};
 use crate::source::Source;
@@ -119,7 +119,7 @@ fn unit(
     store: &Value,
     plugin: &str,
     what: &str,
-    at: &Place,
+    at: &SourceLine,
     page: &mut Page,
 ) -> Result<Unit, Malformed> {
     let whole = Object {
@@ -161,7 +161,7 @@ fn unit(
 }
 
 /// The line on which a key has this value. JSON itself tells no lines.
-fn line_of(source: &Source, key: &str, value: &str) -> Place {
+fn line_of(source: &Source, key: &str, value: &str) -> SourceLine {
     let (key, value) = (format!("\"{key}\""), format!("\"{value}\""));
     let has = |line: &str| line.contains(&key) && line.contains(&value);
     let found = source.text.lines().position(has);

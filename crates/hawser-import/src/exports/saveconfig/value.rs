@@ -3,14 +3,14 @@
 use hawser_cluster::exports::LAST_LUN;
 use serde_json::Value;
 
-use crate::place::{Malformed, Place, quoted};
+use crate::place::{Malformed, SourceLine, quoted};
 
 /// An object of the file: what it is called in an error, and the nearest line that is known.
 #[derive(Clone, Copy)]
 pub(super) struct Object<'a> {
     pub value: &'a Value,
     pub what: &'a str,
-    pub at: &'a Place,
+    pub at: &'a SourceLine,
 }
 
 impl Object<'_> {

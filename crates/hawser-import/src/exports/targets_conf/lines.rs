@@ -4,12 +4,12 @@
 //! and a line that ends with `\` goes on. What else Config::General knows (other escapes, `/* … */`, `<<END`) its releases
 //! read in different ways: it is refused.
 
-use crate::place::{Malformed, Place, quoted};
+use crate::place::{Malformed, SourceLine, quoted};
 use crate::source::Source;
 
 /// A line, or several that go on.
 pub(super) struct Line {
-    pub at: Place,
+    pub at: SourceLine,
     pub said: Said,
     /// A comment begins right behind the value, without a blank.
     pub cut: bool,
@@ -27,7 +27,7 @@ pub(super) enum Said {
 
 pub(super) fn lines(source: &Source) -> Result<Vec<Line>, Malformed> {
     let mut all = Vec::new();
-    let mut open: Option<(Place, String)> = None;
+    let mut open: Option<(SourceLine, String)> = None;
     for (i, line) in source.text.lines().enumerate() {
         let (text, cut) = without_comment(line);
         let (at, mut whole) = open.take().unwrap_or((source.at(i + 1), String::new()));
@@ -72,7 +72,7 @@ fn without_comment(line: &str) -> (&str, bool) {
     (line, false)
 }
 
-fn said(text: &str, at: &Place) -> Result<Said, Malformed> {
+fn said(text: &str, at: &SourceLine) -> Result<Said, Malformed> {
     if text.starts_with("/*") || text.contains("*/") {
         return Err(Malformed::new(
             at,
@@ -94,7 +94,7 @@ fn said(text: &str, at: &Place) -> Result<Said, Malformed> {
     }
 }
 
-fn parts(text: &str, at: &Place) -> Result<(String, String), Malformed> {
+fn parts(text: &str, at: &SourceLine) -> Result<(String, String), Malformed> {
     let end = text.find(|c: char| c.is_whitespace() || c == '=');
     let (key, rest) = text.split_at(end.unwrap_or(text.len()));
     let rest = rest.trim_start();

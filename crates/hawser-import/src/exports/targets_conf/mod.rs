@@ -11,7 +11,7 @@ use super::{Offered, Shown, Target, Unit};
 use crate::Secret;
 use crate::page::Page;
 use crate::picture;
-use crate::place::{Malformed, Place, quoted};
+use crate::place::{Malformed, SourceLine, quoted};
 use crate::source::Source;
 
 /// A target that is being read, with its units.
@@ -29,7 +29,7 @@ struct Open {
 }
 
 impl Open {
-    fn new(iqn: &str, at: &Place) -> Self {
+    fn new(iqn: &str, at: &SourceLine) -> Self {
         Self {
             target: Target::new(iqn, at),
             units: Vec::new(),
@@ -42,7 +42,7 @@ impl Open {
         }
     }
 
-    fn store(&mut self, word: &str, path: &str, at: &Place) -> Result<(), Malformed> {
+    fn store(&mut self, word: &str, path: &str, at: &SourceLine) -> Result<(), Malformed> {
         let wrong = |found: String, allowed: &str| Err(Malformed::new(at, found, allowed));
         if path.is_empty() || path.contains(" /") {
             let found = format!("{word} {}", quoted(path));
@@ -76,7 +76,7 @@ pub(crate) fn read(
 ) -> Result<(), Malformed> {
     let mut targets: Vec<Open> = Vec::new();
     // The target that is open, and a store within it.
-    let mut open: Option<(usize, Place)> = None;
+    let mut open: Option<(usize, SourceLine)> = None;
     let mut inner = false;
     for Line { at, said, cut } in lines(source)? {
         let target = open.as_ref().and_then(|(i, _)| targets.get_mut(*i));
@@ -147,7 +147,7 @@ fn plain(name: &str) -> bool {
 /// What holds for all targets.
 fn of_all(
     source: &Source,
-    at: &Place,
+    at: &SourceLine,
     key: &str,
     value: &str,
     page: &mut Page,
@@ -172,7 +172,7 @@ fn of_all(
 }
 
 fn setting(
-    at: &Place,
+    at: &SourceLine,
     key: &str,
     value: &str,
     open: &mut Open,
@@ -304,7 +304,7 @@ fn setting(
 }
 
 /// `NAME PASSWORD`, which tgt-admin splits at each blank and hands to a shell. Nothing of it is shown.
-fn account(at: &Place, key: &str, value: &str) -> Result<(String, Secret), Malformed> {
+fn account(at: &SourceLine, key: &str, value: &str) -> Result<(String, Secret), Malformed> {
     let odd = |c: char| c.is_whitespace() || "$`'\";&|<>()".contains(c);
     let fine = |word: &str| !word.is_empty() && !word.contains(odd);
     match value.split_once(' ') {

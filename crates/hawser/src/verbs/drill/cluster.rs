@@ -4,13 +4,13 @@ use hawser_cluster::live::{Manner, Waiting, set_standby};
 use hawser_drill::context::Cluster;
 use hawser_model::output::cluster::ClusterStatus;
 
-use crate::cluster::Known;
+use crate::cluster::KnownCluster;
 use crate::verbs::status::look;
 
 /// Reaches the nodes again for each order: a drill takes them away.
 pub struct ClusterAdmin<'a> {
     /// The cluster.
-    pub known: &'a Known,
+    pub known: &'a KnownCluster,
 }
 
 impl Cluster for ClusterAdmin<'_> {

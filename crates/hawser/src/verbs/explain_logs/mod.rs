@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use hawser_account::incident::{Asked, AskedTime, incidents, last};
 use hawser_model::drill::Moment;
 use hawser_model::output::incident::IncidentsReport;
-use hawser_watch::history::{Known, of_cib};
+use hawser_watch::history::{ClusterNames, of_cib};
 use miette::bail;
 
 use super::check::now;
@@ -71,7 +71,7 @@ pub fn run(path: &Path, time: &Time, json: bool) -> miette::Result<ExitCode> {
         }
         known
     });
-    let Known { services, names } = known.unwrap_or_default();
+    let ClusterNames { services, names } = known.unwrap_or_default();
     let mut report = incidents(&taken.logs, &services, &names, taken.recorded);
     if report.heads.iter().all(|head| head.from.is_none()) {
         bail!(

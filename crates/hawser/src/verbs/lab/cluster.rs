@@ -10,7 +10,7 @@ use hawser_tool::{Launch, TIED, end_unless};
 use miette::{IntoDiagnostic, WrapErr};
 
 use crate::bad_file::Source;
-use crate::cluster::{Known, Target};
+use crate::cluster::{KnownCluster, Target};
 use crate::output::{complain, say};
 
 /// The cluster that is built when no file is named, and the one of machines.
@@ -91,7 +91,7 @@ pub(super) fn apply(
 }
 
 /// Starts `hawser watch` on each head. One that does not start is said: the cluster does not need it.
-fn watch(name: &LabName, known: &Known) -> miette::Result<()> {
+fn watch(name: &LabName, known: &KnownCluster) -> miette::Result<()> {
     let lab = Lab::open(name.as_str()).map_err(|e| miette::miette!("{e}"))?;
     // Those of machines have systemd for what is to run.
     if lab.nodes_have_kernels() {

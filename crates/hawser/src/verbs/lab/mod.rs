@@ -13,7 +13,7 @@ use hawser_lab::cluster::bmc;
 use hawser_lab::cluster::services;
 use hawser_lab::impair::{clear, reorder_line};
 use hawser_lab::{
-    BrokenLab, Interrupt, Kind, Lab, LabError, LabName, LabSpec, Place, PowerLoss, Release,
+    BrokenLab, CutPoint, Interrupt, Kind, Lab, LabError, LabName, LabSpec, PowerLoss, Release,
     UpOutcome, UpRequest, init,
 };
 use hawser_model::toml_file::Problem;
@@ -89,7 +89,7 @@ fn act(action: Action) -> Result<ExitCode, LabError> {
         Action::Images { what } => images::run(what)?,
         Action::Cut { name, place } => {
             let _held = Interrupt::hold()?;
-            let place = Place::parse(&place);
+            let place = CutPoint::parse(&place);
             let changed = hawser_lab::cut(&name.lab()?, &place)?;
             said(
                 changed,
@@ -99,7 +99,7 @@ fn act(action: Action) -> Result<ExitCode, LabError> {
         }
         Action::Heal { name, place } => {
             let _held = Interrupt::hold()?;
-            let place = Place::parse(&place);
+            let place = CutPoint::parse(&place);
             let changed = hawser_lab::heal(&name.lab()?, &place)?;
             said(
                 changed,
@@ -329,10 +329,10 @@ fn hold_line(args: HoldLine) -> Result<(), LabError> {
 fn report(error: LabError) -> Report {
     match error {
         LabError::File(errors) => {
-            let of_a_cluster = |it: &Problem<BrokenLab>| matches!(it, Problem::UnknownKey { found, .. } if found == "cluster");
+            let of_a_cluster = |it: &Problem<BrokenLab>| matches!(it, Problem::UnknownKey { found, table, .. } if found == "cluster" && table == "the file");
             match errors.errors.iter().any(|it| of_a_cluster(&it.problem)) {
                 true => miette::miette!(
-                    help = "`hawser lab up --cluster --file` builds its lab",
+                    help = "`hawser lab up --cluster --file FILE` builds its lab",
                     "{} is a cluster file",
                     errors.path
                 ),

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use hawser_model::output::top::TopPicture;
-use hawser_top::{Looks, Seen, Then, View, draw, pressed};
+use hawser_top::{Looks, Then, View, ViewInput, draw, pressed};
 use hawser_watch::readers::Readers;
 use hawser_watch::run::EVERY;
 use miette::{IntoDiagnostic, WrapErr};
@@ -88,7 +88,7 @@ impl Screen {
                 shown.clone_from(&newest);
             }
             let size = self.0.size()?;
-            let seen = Seen {
+            let seen = ViewInput {
                 picture: &shown,
                 explain: &explained,
                 size: (size.width, size.height),

@@ -34,7 +34,7 @@ use crate::corosync::Conf;
 use crate::exports::desired::Desired;
 use crate::exports::host::{Parameters, devices_below};
 use crate::plan::COROSYNC_CONF;
-use record::Known;
+use record::Nfs4Client;
 pub use record::Record;
 pub use restart::{finish, is_under_way, start};
 
@@ -291,8 +291,8 @@ fn present(parameters: &Parameters, database: &Path) -> Result<Record, NfsError>
     let before = noted(&parameters.pool)?;
     let before = before.and_then(|text| Record::parse(&text).ok());
     let before = before.unwrap_or_default();
-    let may_come = |known: &Known| grace && before.clients.contains(known);
-    let is_here = |known: &Known| here.contains(&known.name);
+    let may_come = |known: &Nfs4Client| grace && before.clients.contains(known);
+    let is_here = |known: &Nfs4Client| here.contains(&known.name);
     let of_pool = listed.into_iter().filter(|it| is_here(it) || may_come(it));
     let connected = connected.iter().map(SocketAddr::ip).collect();
     let (holders, may_come) = (monitored::holders(), restart::may_reclaim());

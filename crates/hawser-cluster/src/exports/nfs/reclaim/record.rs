@@ -14,7 +14,7 @@ pub struct Record {
     pub nfs3: BTreeSet<IpAddr>,
     /// Those of NFS 4.
     #[serde(default, rename = "client", skip_serializing_if = "BTreeSet::is_empty")]
-    pub clients: BTreeSet<Known>,
+    pub clients: BTreeSet<Nfs4Client>,
 }
 
 impl Record {
@@ -31,8 +31,8 @@ impl Record {
 
     /// As many clients as a file that is read may have, of NFS 4 those with the shortest names: a client chooses how long its
     /// own is.
-    pub fn bounded(nfs3: BTreeSet<IpAddr>, clients: impl Iterator<Item = Known>) -> Self {
-        let mut all: Vec<Known> = clients.collect();
+    pub fn bounded(nfs3: BTreeSet<IpAddr>, clients: impl Iterator<Item = Nfs4Client>) -> Self {
+        let mut all: Vec<Nfs4Client> = clients.collect();
         all.sort_by_key(|it| it.length());
         let mut room = LARGEST;
         all.retain(|it| {
@@ -55,7 +55,7 @@ impl Record {
 /// A client of NFS 4, as `nfsdcld` has it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Known {
+pub struct Nfs4Client {
     /// The name that it gave itself (`co_ownerid`): any bytes.
     pub name: Bytes,
     /// A digest of the Kerberos principal under which it came: nobody else may reclaim.
@@ -63,7 +63,7 @@ pub struct Known {
     pub principal: Option<Bytes>,
 }
 
-impl Known {
+impl Nfs4Client {
     /// How much of a file it takes, at most.
     fn length(&self) -> usize {
         let principal = self.principal.as_ref().map_or(0, |it| it.0.len());
@@ -135,7 +135,7 @@ mod tests {
             nfs3 in btree_set(any::<IpAddr>(), 0..3),
             all in btree_set((bytes(), proptest::option::of(bytes())), 0..5),
         ) {
-            let clients = all.into_iter().map(|(name, principal)| Known { name, principal });
+            let clients = all.into_iter().map(|(name, principal)| Nfs4Client { name, principal });
             let record = Record { nfs3, clients: clients.collect() };
             prop_assert_eq!(Record::parse(&record.to_text()), Ok(record));
         }
@@ -152,7 +152,7 @@ mod tests {
         let known = |length: usize, first: u16| {
             let mut name = vec![0; length];
             name[..2].copy_from_slice(&first.to_be_bytes());
-            Known {
+            Nfs4Client {
                 name: Bytes(name),
                 principal: None,
             }

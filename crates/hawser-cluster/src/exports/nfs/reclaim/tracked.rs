@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, Error, OpenFlags, Transaction, TransactionBehavior, params};
 
-use super::record::{Bytes, Known, LONGEST};
+use super::record::{Bytes, LONGEST, Nfs4Client};
 
 /// Where it is.
 pub const DATABASE: &str = "/var/lib/nfs/nfsdcld/main.sqlite";
@@ -17,7 +17,7 @@ pub const DATABASE: &str = "/var/lib/nfs/nfsdcld/main.sqlite";
 const BUSY: Duration = Duration::from_secs(2);
 
 /// All who are in it.
-pub fn all(database: &Path) -> Result<BTreeSet<Known>, Error> {
+pub fn all(database: &Path) -> Result<BTreeSet<Nfs4Client>, Error> {
     let mut connection = open(database)?;
     let transaction = connection.transaction()?;
     let (current, recovery) = epochs(&transaction)?;
@@ -27,7 +27,7 @@ pub fn all(database: &Path) -> Result<BTreeSet<Known>, Error> {
             transaction.prepare(&format!("SELECT id, princhash FROM {}", table(epoch)))?;
         let rows = statement.query_map([], |row| {
             let principal: Option<Vec<u8>> = row.get(1)?;
-            Ok(Known {
+            Ok(Nfs4Client {
                 name: Bytes(row.get(0)?),
                 principal: principal.filter(|it| !it.is_empty()).map(Bytes),
             })
@@ -42,7 +42,7 @@ pub fn all(database: &Path) -> Result<BTreeSet<Known>, Error> {
 
 /// Has these be among those who may reclaim after the server's next start: beside those whom it serves, or, with `alone`, nobody
 /// else. Who was its client before another head had the pool may have lost its locks there.
-pub fn add(database: &Path, clients: &BTreeSet<Known>, alone: bool) -> Result<(), Error> {
+pub fn add(database: &Path, clients: &BTreeSet<Nfs4Client>, alone: bool) -> Result<(), Error> {
     let mut connection = open(database)?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let (current, recovery) = epochs(&transaction)?;
@@ -98,8 +98,8 @@ mod tests {
         UPDATE grace SET current = 4, recovery = 3;
         CREATE TABLE "rec-0000000000000004" (id BLOB PRIMARY KEY, princhash blob);"#;
 
-    fn client(name: &str, principal: Option<&[u8]>) -> Known {
-        Known {
+    fn client(name: &str, principal: Option<&[u8]>) -> Nfs4Client {
+        Nfs4Client {
             name: Bytes(name.into()),
             principal: principal.map(|it| Bytes(it.to_vec())),
         }
@@ -124,7 +124,7 @@ mod tests {
         sql(GRACE);
         let three = BTreeSet::from([client("three", None)]);
         add(&path, &three, false).unwrap();
-        let may_reclaim: BTreeSet<Known> = both.union(&three).cloned().collect();
+        let may_reclaim: BTreeSet<Nfs4Client> = both.union(&three).cloned().collect();
         assert_eq!(all(&path).unwrap(), may_reclaim);
         let count = |epoch| {
             let connection = Connection::open(&path).unwrap();

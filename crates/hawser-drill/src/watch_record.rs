@@ -38,7 +38,7 @@ impl Limit {
 
 /// What the watch has seen up to now.
 #[derive(Debug)]
-pub struct Seen {
+pub struct WatchRecord {
     limit: Limit,
     looks: u64,
     holds: Vec<Hold>,
@@ -49,7 +49,7 @@ pub struct Seen {
     in_grace: BTreeMap<HostName, usize>,
 }
 
-impl Seen {
+impl WatchRecord {
     /// Nothing yet.
     pub fn of(site: &dyn Site, heads: &[HostName]) -> Self {
         let from_outside = heads.iter().all(|head| site.watcher(head).is_some());
@@ -226,11 +226,11 @@ mod tests {
     use super::*;
     use crate::watch::EVERY;
 
-    fn seen() -> Seen {
-        Seen::within(FROM_OUTSIDE)
+    fn seen() -> WatchRecord {
+        WatchRecord::within(FROM_OUTSIDE)
     }
 
-    fn look(seen: &mut Seen, head: &str, begun: u64, found: Option<&[&str]>) {
+    fn look(seen: &mut WatchRecord, head: &str, begun: u64, found: Option<&[&str]>) {
         let found = found.map(|pools| pools.iter().map(|&pool| pool.to_owned()).collect());
         seen.look(&head.into(), Moment(begun), Moment(begun + 5), found);
     }
@@ -287,7 +287,7 @@ mod tests {
     #[test]
     fn a_head_of_a_slow_site_may_be_silent_for_longer() {
         let gaps = |slowness, until| {
-            let mut seen = Seen::within(Limit::over_a_network(slowness));
+            let mut seen = WatchRecord::within(Limit::over_a_network(slowness));
             look(&mut seen, "head1", 0, Some(&["p"]));
             look(&mut seen, "head1", until, Some(&["p"]));
             seen.record(Moment(until + 10), EVERY).gaps.len()
@@ -312,7 +312,7 @@ mod tests {
 
     #[test]
     fn a_head_on_which_nothing_runs_keeps_its_pool_and_is_not_unwatched() {
-        let mut seen = Seen::within(Limit::over_a_network(1));
+        let mut seen = WatchRecord::within(Limit::over_a_network(1));
         let head1 = HostName::from("head1");
         seen.stands_still(&head1, Moment(50));
         assert!(

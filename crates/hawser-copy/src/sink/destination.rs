@@ -17,7 +17,7 @@ use crate::storage;
 
 /// A destination.
 #[derive(Debug)]
-pub(crate) enum Place {
+pub(crate) enum Destination {
     Discard,
     Scratch(Storage),
     /// By its own name, no link.
@@ -33,7 +33,7 @@ pub(crate) struct Named {
     pub(crate) replace: bool,
 }
 
-impl Place {
+impl Destination {
     /// Looks at the destination.
     pub(crate) fn find(sink: &CopySink) -> Result<Self, CopyError> {
         match sink {
@@ -58,11 +58,11 @@ impl Place {
 }
 
 /// A folder, in which the file gets the source's name, a block device, or a file.
-fn named(path: &Path, name: &OsStr, replace: bool) -> Result<Place, CopyError> {
+fn named(path: &Path, name: &OsStr, replace: bool) -> Result<Destination, CopyError> {
     let last = match path.components().next_back() {
         Some(std::path::Component::Normal(last)) => last,
         // `.`, `..` and `/` are folders.
-        _ => return Named::new(Folder::walk(path)?, name, replace).map(Place::File),
+        _ => return Named::new(Folder::walk(path)?, name, replace).map(Destination::File),
     };
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => Folder::walk(parent),
@@ -73,7 +73,7 @@ fn named(path: &Path, name: &OsStr, replace: bool) -> Result<Place, CopyError> {
         error => error.into(),
     })?;
     let Some(about) = folder.about(last)? else {
-        return Named::new(folder, last, replace).map(Place::File);
+        return Named::new(folder, last, replace).map(Destination::File);
     };
     let mut kind = about.file_type();
     if kind.is_symlink() {
@@ -87,16 +87,16 @@ fn named(path: &Path, name: &OsStr, replace: bool) -> Result<Place, CopyError> {
         }
     }
     if kind.is_dir() {
-        return Named::new(Folder::walk(path)?, name, replace).map(Place::File);
+        return Named::new(Folder::walk(path)?, name, replace).map(Destination::File);
     }
     if kind.is_block_device() {
         if !replace {
             return Err(CopyError::Exists(path.display().to_string()));
         }
         let path = fs::canonicalize(path).map_err(CopyError::file("realpath", path.display()))?;
-        return Ok(Place::Device(path));
+        return Ok(Destination::Device(path));
     }
-    Named::new(folder, last, replace).map(Place::File)
+    Named::new(folder, last, replace).map(Destination::File)
 }
 
 impl Named {

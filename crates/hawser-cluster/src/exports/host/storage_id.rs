@@ -14,7 +14,7 @@ use super::parameters::Parameters;
 /// A file of a file system, or a block device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum StorageId {
     /// A file, by its file system and inode.
     File {
         /// The device number of the file system.
@@ -27,9 +27,9 @@ pub enum Place {
 }
 
 /// Volumes with their paths.
-pub type Places = BTreeMap<Place, String>;
+pub type StorageIds = BTreeMap<StorageId, String>;
 
-impl Place {
+impl StorageId {
     /// What this is.
     pub fn of(about: &Metadata) -> Self {
         match about.file_type().is_block_device() {
@@ -48,16 +48,16 @@ impl Place {
 }
 
 /// What is at these paths.
-pub fn at<'a>(paths: impl Iterator<Item = &'a str>) -> Places {
+pub fn at<'a>(paths: impl Iterator<Item = &'a str>) -> StorageIds {
     paths
-        .filter_map(|path| Some((Place::at(path)?, path.to_owned())))
+        .filter_map(|path| Some((StorageId::at(path)?, path.to_owned())))
         .collect()
 }
 
 /// Everything of a pool that could be offered: all files of volumes below its root while it is mounted, and the
 /// devices of its zvols and logical volumes. No program is asked, since one may wait for a pool that is gone.
-pub fn of_pool(parameters: &Parameters) -> std::io::Result<Places> {
-    let mut all = Places::new();
+pub fn of_pool(parameters: &Parameters) -> std::io::Result<StorageIds> {
+    let mut all = StorageIds::new();
     let root = &parameters.root;
     let mount = match mounted(root) {
         Err(error) if error.kind() == ErrorKind::NotFound => None,
@@ -74,23 +74,23 @@ pub fn of_pool(parameters: &Parameters) -> std::io::Result<Places> {
     if let Some(group) = &parameters.volume_group {
         devices(&Path::new("/dev").join(group), &mut all)?;
         // The volume that holds the pool's own files is none that is offered.
-        let own = fs::metadata(root).map(|about| Place::Device(about.dev()));
+        let own = fs::metadata(root).map(|about| StorageId::Device(about.dev()));
         own.iter().for_each(|own| drop(all.remove(own)));
     }
     Ok(all)
 }
 
-fn devices(folder: &Path, all: &mut Places) -> std::io::Result<()> {
+fn devices(folder: &Path, all: &mut StorageIds) -> std::io::Result<()> {
     below(folder, &|_| true, all)?;
     all.retain(|place, path| {
-        matches!(place, Place::Device(_)) || !Path::new(path).starts_with(folder)
+        matches!(place, StorageId::Device(_)) || !Path::new(path).starts_with(folder)
     });
     Ok(())
 }
 
 /// Clients make and remove folders while this looks, as deep as they like: what is gone, or deeper than a path may
 /// be long, is none that could be offered.
-fn below(folder: &Path, fits: &dyn Fn(&str) -> bool, all: &mut Places) -> std::io::Result<()> {
+fn below(folder: &Path, fits: &dyn Fn(&str) -> bool, all: &mut StorageIds) -> std::io::Result<()> {
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
         let entries = match fs::read_dir(&folder) {
@@ -113,7 +113,9 @@ fn below(folder: &Path, fits: &dyn Fn(&str) -> bool, all: &mut Places) -> std::i
                 // Devices are links to what the kernel calls them; a link on a pool is no volume.
                 let is_device = kind.is_symlink() && path.starts_with("/dev");
                 if kind.is_file() || kind.is_block_device() || is_device {
-                    all.extend(Place::at(&path).map(|place| (place, path.display().to_string())));
+                    all.extend(
+                        StorageId::at(&path).map(|place| (place, path.display().to_string())),
+                    );
                 }
             }
         }
@@ -147,7 +149,7 @@ mod tests {
             .current_dir(folder.path())
             .status();
         assert!(made.unwrap().success());
-        let mut all = Places::new();
+        let mut all = StorageIds::new();
         below(folder.path(), &|name| name.ends_with(".img"), &mut all).unwrap();
         assert_eq!(all.len(), 1);
     }

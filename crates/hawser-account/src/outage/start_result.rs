@@ -39,8 +39,9 @@ pub(crate) fn said(
         .find_map(|it| it.strip_prefix(&output)?.rsplit_once(" ]"));
     let words = reason.or(printed.map(|(printed, _)| printed))?;
     // The log has line ends as `\n`.
-    let words = words.replace("\\n", " ");
-    let words: String = one_line(words.trim()).chars().take(MOST).collect();
+    let lines = words.split("\\n").map(str::trim);
+    let words: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+    let words: String = one_line(&words.join("; ")).chars().take(MOST).collect();
     (!words.is_empty()).then_some(words)
 }
 

@@ -4,11 +4,13 @@
 //! Evidence: the length of the start operation of the pool's storage; of a ZFS pool, where its own messages were kept, what
 //! it was made of. Certain; a warning from two seconds on. Cases: `drill/slow-import`, `drill/import-watched`.
 
+use hawser_model::drill::{Moment, PoolFacts};
 use hawser_model::finding::{Confidence, Place, Severity};
 use serde::Serialize;
 
 use crate::cause::{Cause, Found, OutageCause, Words, host};
 use crate::outage::imports::{self, ImportParts};
+use crate::outage::log_lines::Mark;
 use crate::outage::millis::Millis;
 use crate::outage::phase::Phase;
 use crate::outage::spans::{Part, part};
@@ -35,14 +37,23 @@ impl OutageCause for SlowImport {
     const IN_LOGS: bool = true;
 
     fn find(view: &DrillView<'_>) -> Option<Found<Self>> {
-        let took = view.ms(Phase::Pool);
-        let span = view.of(Phase::Pool).last().filter(|_| took >= LEAST)?;
         let pool = view.own_pool()?;
+        let span = view.of(Phase::Pool).last()?;
+        let spans = || {
+            let begun = failed(view, pool);
+            view.of(Phase::Pool)
+                .filter(move |it| it.host == span.host && begun.is_none_or(|at| it.from >= at))
+        };
+        let us = spans().map(|it| it.to.0.saturating_sub(it.from.0));
+        let took = Millis(us.fold(0, u64::saturating_add) / 1000);
+        if took < LEAST {
+            return None;
+        }
         let resources = pool.resources.iter();
         let mut storages = resources.filter(|resource| part(pool, resource) == Part::Storage);
         let storage = storages.next();
         // Of several, or of one that was started twice, the parts would not be those of `took`.
-        let is_one = storages.next().is_none() && view.of(Phase::Pool).count() == 1;
+        let is_one = storages.next().is_none() && spans().count() == 1;
         let zfs = storage.filter(|resource| is_one && resource.agent.ends_with(":ZFS"));
         let import = zfs.and_then(|storage| {
             let zpool = storage.parameters.get("pool").unwrap_or(&pool.name);
@@ -60,6 +71,19 @@ impl OutageCause for SlowImport {
             },
         })
     }
+}
+
+/// When a start of one of the pool's resources failed last: what was tried before is another cause's.
+fn failed(view: &DrillView<'_>, pool: &PoolFacts) -> Option<Moment> {
+    let is_own = |name: &str| pool.resources.iter().any(|it| it.name == name);
+    let mut marks = view.marks.iter().rev();
+    let failed = marks.find(|mark| match &mark.mark {
+        Mark::OperationEnded(operation, false) => {
+            operation.task == "start" && is_own(&operation.resource)
+        }
+        _ => false,
+    });
+    failed.map(|mark| mark.at)
 }
 
 impl Cause for SlowImport {

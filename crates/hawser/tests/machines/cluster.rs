@@ -275,7 +275,8 @@ fn with_a_log_of_its_own(lab: &Lab) {
     assert!(eventually(SLOW, is_back));
     let mut said = String::new();
     let is_explained = eventually(SLOW, || {
-        said = verb(lab, "incident", &["show", "last", "--json"]).stdout;
+        let shown = support::run(&["incident", "show", "last", "--lab", lab.name(), "--json"]);
+        said = shown.stdout + &shown.stderr;
         said.contains("start-failed") && said.contains("cannot import 'vmpool02'")
     });
     assert!(is_explained, "{said}");

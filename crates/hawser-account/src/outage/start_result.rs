@@ -60,7 +60,11 @@ fn of_controller(text: &str) -> Option<&str> {
     let (_pid, rest) = rest.strip_prefix('[')?.split_once(']')?;
     let said = match rest.strip_prefix(':') {
         Some(said) => said,
-        None => rest.trim_start().strip_prefix("(log_executor_event) ")?,
+        // A place in the sources may stand behind the function's name.
+        None => {
+            let (function, said) = rest.trim_start().strip_prefix('(')?.split_once(')')?;
+            function.starts_with("log_executor_event").then_some(said)?
+        }
     };
     let (_level, said) = said.trim_start().split_once(": ")?;
     Some(said)
@@ -96,6 +100,8 @@ mod tests {
             of_controller(syslog),
             Some("a_start_0@head2 output [ no target ]")
         );
+        let placed = line.replace("executor_event)", "executor_event@controld_execd.c:2131)");
+        assert_eq!(of_controller(&placed), of_controller(line));
         assert!(is_one(line) && is_one(syslog));
         for quoted in [
             format!(

@@ -13,7 +13,7 @@ use hawser_model::drill::{DrillCase, Moment};
 use hawser_model::names::HostName;
 
 pub(crate) use fencing::power_wait_us;
-pub(crate) use operations::{Part, own_pool, part, ran, ready, started};
+pub(crate) use operations::{Part, Ran, own_pool, part, ran, ready, started};
 
 use super::stall::{self, Outage};
 use super::timeline::At;

@@ -74,15 +74,12 @@ impl<'a> DrillView<'a> {
 
     /// How long they were together.
     pub(crate) fn ms(&self, phase: Phase) -> Millis {
-        let us = self
-            .of(phase)
-            .map(|span| span.to.0.saturating_sub(span.from.0));
-        Millis(us.fold(0, u64::saturating_add) / 1000)
+        Millis::together(self.of(phase))
     }
 
     /// The whole outage, which every finding is set against.
     pub(crate) fn outage_ms(&self) -> Millis {
-        Millis(self.outage.to.0.saturating_sub(self.outage.from.0) / 1000)
+        Millis::between(self.outage.from, self.outage.to)
     }
 
     /// The pool the client writes to.

@@ -2,18 +2,17 @@
 //! devices to look through, or ZFS's wait for the other host's activity (`multihost`).
 //!
 //! Evidence: the length of the start operation of the pool's storage; of a ZFS pool, where its own messages were kept, what
-//! it was made of. Certain; a warning from two seconds on. Cases: `drill/slow-import`, `drill/import-watched`.
+//! it was made of. Certain; a warning from two seconds on. Cases: `drill/slow-import`, `drill/import-watched`;
+//! `drill/slow-import-exports-refused`, where the exports failed after it.
 
-use hawser_model::drill::{Moment, PoolFacts};
 use hawser_model::finding::{Confidence, Place, Severity};
 use serde::Serialize;
 
 use crate::cause::{Cause, Found, OutageCause, Words, host};
 use crate::outage::imports::{self, ImportParts};
-use crate::outage::log_lines::Mark;
 use crate::outage::millis::Millis;
 use crate::outage::phase::Phase;
-use crate::outage::spans::{Part, part};
+use crate::outage::spans::{Part, part, ran};
 use crate::outage::view::DrillView;
 
 #[derive(Serialize)]
@@ -39,13 +38,15 @@ impl OutageCause for SlowImport {
     fn find(view: &DrillView<'_>) -> Option<Found<Self>> {
         let pool = view.own_pool()?;
         let span = view.of(Phase::Pool).last()?;
+        // What was tried before is another cause's.
+        let ran = ran(&view.facts());
+        let before = ran.iter().filter(|it| it.is_failed_start(pool));
+        let refused = before.map(|it| it.to).filter(|at| *at <= span.from).max();
         let spans = || {
-            let begun = failed(view, pool);
-            view.of(Phase::Pool)
-                .filter(move |it| it.host == span.host && begun.is_none_or(|at| it.from >= at))
+            let since = view.of(Phase::Pool).filter(|it| it.host == span.host);
+            since.filter(|it| refused.is_none_or(|at| it.from >= at))
         };
-        let us = spans().map(|it| it.to.0.saturating_sub(it.from.0));
-        let took = Millis(us.fold(0, u64::saturating_add) / 1000);
+        let took = Millis::together(spans());
         if took < LEAST {
             return None;
         }
@@ -71,19 +72,6 @@ impl OutageCause for SlowImport {
             },
         })
     }
-}
-
-/// When a start of one of the pool's resources failed last: what was tried before is another cause's.
-fn failed(view: &DrillView<'_>, pool: &PoolFacts) -> Option<Moment> {
-    let is_own = |name: &str| pool.resources.iter().any(|it| it.name == name);
-    let mut marks = view.marks.iter().rev();
-    let failed = marks.find(|mark| match &mark.mark {
-        Mark::OperationEnded(operation, false) => {
-            operation.task == "start" && is_own(&operation.resource)
-        }
-        _ => false,
-    });
-    failed.map(|mark| mark.at)
 }
 
 impl Cause for SlowImport {

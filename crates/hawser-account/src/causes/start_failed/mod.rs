@@ -3,14 +3,14 @@
 //! Evidence: the failed start in the engine's log, with the agent's own words, and when the resource started after all. Certain; a
 //! warning. Cases: `drill/failed-start` (the agent's output), `drill/start-failed` (its exit reason).
 
-use hawser_model::drill::Moment;
 use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::names::HostName;
 use serde::Serialize;
 
 use crate::cause::{Cause, Found, OutageCause, Words, host};
-use crate::outage::log_lines::{Mark, Operation};
+use crate::outage::log_lines::Operation;
 use crate::outage::millis::Millis;
+use crate::outage::spans::{Ran, ran};
 use crate::outage::start_result;
 use crate::outage::view::DrillView;
 
@@ -36,46 +36,30 @@ impl OutageCause for StartFailed {
 
     fn find(view: &DrillView<'_>) -> Option<Found<Self>> {
         let pool = view.own_pool()?;
-        let agent_of = |operation: &Operation| {
-            let own = pool.resources.iter();
-            let mut own = own.filter(|it| it.name == operation.resource);
-            own.next().map(|it| it.agent.clone())
-        };
-        let inside = view.outage.from..=view.outage.to;
-        let (index, failed, agent) = view.marks.iter().enumerate().find_map(|(index, mark)| {
-            let Mark::OperationEnded(operation, false) = &mark.mark else {
-                return None;
-            };
-            let is_start = operation.task == "start" && inside.contains(&mark.at);
-            let agent = agent_of(operation).filter(|_| is_start)?;
-            Some((index, operation, agent))
-        })?;
-        let (before, after) = view.marks.split_at(index);
-        let ended = view.marks[index].at;
-        let begun = before.iter().rev().find_map(|mark| match &mark.mark {
-            Mark::OperationBegun(operation) if operation == failed => Some(mark.at),
-            _ => None,
-        })?;
-        let again = after.iter().find_map(|mark| match &mark.mark {
-            Mark::OperationEnded(operation, true)
-                if operation.task == "start" && operation.resource == failed.resource =>
-            {
-                Some((mark.at, &operation.host))
-            }
-            _ => None,
+        let ran = ran(&view.facts());
+        let in_time = |it: &&Ran<'_>| it.to <= view.outage.to;
+        let mut all = ran.iter().filter(in_time);
+        let failed = all.find(|it| it.is_failed_start(pool))?;
+        let Operation { resource, host, .. } = failed.operation;
+        let again = all.find(|it| {
+            let Operation {
+                resource: started,
+                task,
+                ..
+            } = it.operation;
+            it.ok && task == "start" && started == resource && it.from >= failed.to
         });
-        let again = again.filter(|(at, _)| inside.contains(at));
-        let between = |from: Moment, to: Moment| Millis(to.0.saturating_sub(from.0) / 1000);
+        let own = pool.resources.iter().find(|it| it.name == *resource);
         Some(Found {
             severity: Severity::Warning,
             confidence: Confidence::Certain,
-            place: Place::of(&failed.resource, Some(&failed.host)),
+            place: Place::of(resource, Some(host)),
             evidence: Self {
-                agent,
-                failed_ms: between(begun, ended),
-                said: start_result::said(view.case, &failed.host, &failed.resource, (begun, ended)),
-                again_ms: again.map(|(at, _)| between(ended, at)),
-                again_on: again.map(|(_, host)| host.clone()),
+                agent: own.map_or(String::new(), |it| it.agent.clone()),
+                failed_ms: Millis::between(failed.from, failed.to),
+                said: start_result::said(view.case, host, resource, (failed.from, failed.to)),
+                again_ms: again.map(|it| Millis::between(failed.to, it.to)),
+                again_on: again.map(|it| it.operation.host.clone()),
                 outage_ms: view.outage_ms(),
             },
         })

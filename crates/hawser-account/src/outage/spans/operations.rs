@@ -79,6 +79,17 @@ pub(crate) struct Ran<'a> {
     pub(crate) from: Moment,
     pub(crate) to: Moment,
     pub(crate) ok: bool,
+    /// Whether a log says how it ended.
+    pub(crate) ended: bool,
+}
+
+impl Ran<'_> {
+    /// Whether it is a start of one of the pool's resources that has failed.
+    pub(crate) fn is_failed_start(&self, pool: &PoolFacts) -> bool {
+        let Operation { resource, task, .. } = self.operation;
+        let is_own = || pool.resources.iter().any(|it| it.name == *resource);
+        self.ended && !self.ok && task == "start" && is_own()
+    }
 }
 
 /// All operations that began before the outage was over, in the order in which they began. One
@@ -102,6 +113,7 @@ pub(crate) fn ran<'a>(facts: &Facts<'a>) -> Vec<Ran<'a>> {
             from,
             to,
             ok,
+            ended: ended.is_some(),
         }
     });
     ran.filter(|ran| ran.from <= facts.outage.to && ran.to >= facts.outage.from)
@@ -134,16 +146,10 @@ pub(crate) fn spans(facts: &Facts<'_>) -> Vec<Span> {
 /// How long a failed start of the client's pool kept Pacemaker from trying it there again, where
 /// that had an end within the outage.
 fn kept(facts: &Facts<'_>, ran: &Ran<'_>) -> Option<Span> {
-    let Operation {
-        resource,
-        task,
-        host,
-        ..
-    } = ran.operation;
-    let mut own = own_pool(facts)?.resources.iter();
-    if ran.ok || task != "start" || !own.any(|r| r.name == *resource) {
+    if !ran.is_failed_start(own_pool(facts)?) {
         return None;
     }
+    let Operation { resource, host, .. } = ran.operation;
     let of_this = |mark: &Mark| match mark {
         Mark::StartForgiven(f) => f.resource == *resource && f.host == *host,
         _ => false,

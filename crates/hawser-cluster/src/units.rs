@@ -91,7 +91,7 @@ pub fn drop_in(file: &ClusterFile) -> Option<NodeFile> {
         path: DROP_IN.into(),
         mode: 0o644,
         content: Content::Text(format!(
-            "# Made by hawser: what offers pools starts before Pacemaker and ends after it.\n\
+            "{OURS}: what offers pools starts before Pacemaker and ends after it.\n\
              [Unit]\n\
              {wants}\
              After={services}\n"

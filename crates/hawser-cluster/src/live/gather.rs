@@ -12,7 +12,7 @@ use crate::cib::fencing::node_files;
 use crate::host::questions::{
     AskFence, CheckPrograms, ListInterfaces, LookAtPools, ReadFile, TakeInventory,
 };
-use crate::host::view::{Limits, PoolQuestion, Storage};
+use crate::host::view::{Limits, PoolQuestion};
 use crate::host::{Inventory, OwnedFile};
 use crate::plan::{AUTHKEY, COROSYNC_CONF, Facts, NodeFacts, hooks, nics};
 use crate::units::{self, OURS, WATCH_FILE};
@@ -111,14 +111,8 @@ fn pool_questions(
         PoolKind::Lvm => programs.contains("lvm"),
         PoolKind::Zfs => programs.contains("zpool"),
     };
-    let question = |pool: &Pool| PoolQuestion {
-        pool: pool.name.to_string(),
-        exports: None,
-        iscsi: false,
-        root: pool.root(),
-        storage: Storage::of(pool),
-    };
-    file.pools_on(node).filter(can_look).map(question).collect()
+    let pools = file.pools_on(node).filter(can_look);
+    pools.map(PoolQuestion::of).collect()
 }
 
 /// What the cluster file is that a head's watch judges by.

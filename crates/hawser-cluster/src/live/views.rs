@@ -18,7 +18,7 @@ use crate::cib::fencing::{is_by_reservation, targets};
 use crate::exports::host::Parameters;
 use crate::exports::ocf;
 use crate::host::questions::CompareKeys;
-use crate::host::view::{Limits, MoreQuestions, PoolQuestion, PoolView, Storage};
+use crate::host::view::{Limits, MoreQuestions, PoolQuestion, PoolView};
 use crate::host::{Encrypted, HeadView, KeyFile, ViewQuestion};
 use crate::numbering::Numbering;
 use crate::xml::Element;
@@ -305,11 +305,9 @@ fn whole_questions(
 fn pool_questions(file: &ClusterFile) -> Vec<(&Pool, PoolQuestion)> {
     let cib = cib::generate(file, &Numbering::of(file, None));
     let question = |pool: &Pool| PoolQuestion {
-        pool: pool.name.to_string(),
         exports: exports(&cib, pool),
         iscsi: *pool.exports == ExportKind::Iscsi,
-        root: pool.root(),
-        storage: Storage::of(pool),
+        ..PoolQuestion::of(pool)
     };
     let all = file.pools.iter();
     all.map(|pool| (pool, question(pool))).collect()

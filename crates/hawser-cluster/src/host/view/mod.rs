@@ -10,6 +10,7 @@ mod zpool;
 
 use std::collections::BTreeMap;
 
+use hawser_model::cluster_file::Pool;
 use hawser_model::names::HostName;
 use serde::{Deserialize, Serialize};
 
@@ -120,6 +121,19 @@ pub struct PoolQuestion {
     pub root: String,
     /// What it is made of.
     pub storage: Storage,
+}
+
+impl PoolQuestion {
+    /// About a pool of which nothing is asked that it offers.
+    pub fn of(pool: &Pool) -> Self {
+        Self {
+            pool: pool.name.to_string(),
+            exports: None,
+            iscsi: false,
+            root: pool.root(),
+            storage: Storage::of(pool),
+        }
+    }
 }
 
 /// What a head answers.

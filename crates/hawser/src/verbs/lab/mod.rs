@@ -13,8 +13,8 @@ use hawser_lab::cluster::bmc;
 use hawser_lab::cluster::services;
 use hawser_lab::impair::{clear, reorder_line};
 use hawser_lab::{
-    BrokenLab, CutPoint, Interrupt, Kind, Lab, LabError, LabName, LabSpec, PowerLoss, Release,
-    UpOutcome, UpRequest, init,
+    CutPoint, Interrupt, Kind, Lab, LabError, LabName, LabSpec, PowerLoss, Release, UpOutcome,
+    UpRequest, init,
 };
 use hawser_model::toml_file::Problem;
 use miette::Report;
@@ -329,8 +329,13 @@ fn hold_line(args: HoldLine) -> Result<(), LabError> {
 fn report(error: LabError) -> Report {
     match error {
         LabError::File(errors) => {
-            let of_a_cluster = |it: &Problem<BrokenLab>| matches!(it, Problem::UnknownKey { found, table, .. } if found == "cluster" && table == "the file");
-            match errors.errors.iter().any(|it| of_a_cluster(&it.problem)) {
+            let is_of_a_cluster = errors.errors.iter().any(|it| match &it.problem {
+                Problem::UnknownKey { found, table, .. } => {
+                    found == "cluster" && table == "the file"
+                }
+                _ => false,
+            });
+            match is_of_a_cluster {
                 true => miette::miette!(
                     help = "`hawser lab up --cluster --file FILE` builds its lab",
                     "{} is a cluster file",

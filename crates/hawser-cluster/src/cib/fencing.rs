@@ -102,6 +102,11 @@ fn secret(device: &str, agent: &str, parameter: &str, reference: &SecretRef) -> 
     }
 }
 
+/// The fence devices, as primitives.
+pub(crate) fn devices(file: &ClusterFile) -> Vec<Element> {
+    generate(file).devices
+}
+
 pub(super) fn generate(file: &ClusterFile) -> FencingXml {
     let default = Fencing::default();
     let fencing = file.fencing.as_ref().unwrap_or(&default);

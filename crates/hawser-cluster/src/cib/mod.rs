@@ -83,9 +83,3 @@ pub fn generate_watching(file: &ClusterFile, numbering: &Numbering, ports: &Port
         .child(configuration)
         .child(Element::new("status"))
 }
-/// The resource of this id, however deep in groups and clones it stands.
-pub(crate) fn primitive<'a>(cib: &'a Element, id: &str) -> Option<&'a Element> {
-    let resources = cib.at(&["configuration", "resources"])?.walk();
-    let mut all = resources.into_iter();
-    all.find(|it| it.name == "primitive" && it.get("id") == Some(id))
-}

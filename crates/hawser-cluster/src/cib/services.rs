@@ -37,7 +37,7 @@ pub fn services(cib: &Element) -> Services {
     services
 }
 
-/// The primitive of this name, wherever it stands.
+/// The primitive of this name, however deep in groups and clones it stands.
 pub fn primitive<'a>(cib: &'a Element, id: &str) -> Option<&'a Element> {
     let resources = cib.at(&["configuration", "resources"])?;
     let mut all = resources.walk().into_iter();

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::cib::primitive;
+use crate::cib::services::primitive;
 use crate::xml::Element;
 
 /// What Pacemaker names such a record (`PCMK__XE_LRM_RSC_OP` with the key `…_last_failure_0`).

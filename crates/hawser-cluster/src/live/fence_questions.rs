@@ -6,11 +6,9 @@ use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
 
 use super::{SecretError, Secrets};
-use crate::cib::fencing::{acts_by_reservation, device_files, is_by_reservation, targets};
-use crate::cib::primitive;
+use crate::cib::fencing::{acts_by_reservation, device_files, devices, is_by_reservation, targets};
 use crate::host::questions::AskFence;
 use crate::host::{FenceQuestion, OwnedFile};
-use crate::numbering::Numbering;
 use crate::simulate::parameter;
 use crate::xml::Element;
 
@@ -73,10 +71,10 @@ pub(super) fn questions(
     if targets.is_empty() {
         return BTreeMap::new();
     }
-    let cib = crate::cib::generate(file, &Numbering::of(file, None));
+    let devices = devices(file);
     let mut all: BTreeMap<HostName, Vec<FenceQuestion>> = BTreeMap::new();
     for (device, victims) in targets {
-        let Some(primitive) = primitive(&cib, &device) else {
+        let Some(primitive) = devices.iter().find(|it| it.get("id") == Some(&device)) else {
             continue;
         };
         let question = FenceQuestion {

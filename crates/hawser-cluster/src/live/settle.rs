@@ -6,7 +6,7 @@ use hawser_host::{Hosts, clock};
 use hawser_model::names::HostName;
 
 use super::{LiveError, OnHead, ask, head, live_cib};
-use crate::cib::primitive;
+use crate::cib::services::primitive;
 use crate::host::questions::{ReadCib, Settle};
 use crate::simulate::{Directory, Simulator, Story, millis, step_in_words};
 use crate::xml::Element;

@@ -99,7 +99,7 @@ pub(super) fn otherwise(desired: &Element, live: &Element) -> Vec<Problem> {
 }
 
 fn is_address(cib: &Element, id: &str) -> bool {
-    let found = crate::cib::primitive(cib, id);
+    let found = crate::cib::services::primitive(cib, id);
     found.is_some_and(|it| matches!(part(it), Part::Address(_)))
 }
 
@@ -118,7 +118,7 @@ pub(super) fn offered_by_others(desired: &Element, live: &Element) -> Vec<Note> 
         });
         let by: Vec<String> = by.filter_map(|it| Some(it.get("id")?.to_owned())).collect();
         let storage = |id: &&&str| {
-            let found = crate::cib::primitive(desired, id);
+            let found = crate::cib::services::primitive(desired, id);
             found.is_some_and(|it| matches!(part(it), Part::Storage(_)))
         };
         if let (Some(pool), false) = (wanted.iter().find(storage), by.is_empty()) {

@@ -8,7 +8,8 @@ use hawser_model::cluster_file::{ClusterFile, LinkEntry, NodeEntry, Role};
 use hawser_model::names::HostName;
 
 use super::facts::PortFacts;
-use crate::cib::{Ports, primitive, watcher_id};
+use crate::cib::services::primitive;
+use crate::cib::{Ports, watcher_id};
 use crate::simulate::parameter;
 use crate::xml::Element;
 

@@ -5,8 +5,8 @@ use std::fs;
 
 use crate::golden::{Golden, folder};
 use crate::plan::{facts, golden_plan, running_with};
+use crate::scheduler::Scheduler;
 use hawser_cluster::plan::{Facts, Plan, merge, plan};
-use hawser_cluster::simulate::CrmSimulate;
 use hawser_cluster::xml::Element;
 
 /// The file that adopts, and the nodes with the CIB that was read there, after an edit.
@@ -56,7 +56,7 @@ fn adopts(by: &str, foreign: &[&str], constraints: &[&str]) -> Plan {
         assert_eq!(at(&live, id), at(&made.target_cib, id), "{id}");
     }
     let after = with_agents(&golden, &made.target_cib);
-    let again = plan(&golden.file, &after, &CrmSimulate).unwrap();
+    let again = plan(&golden.file, &after, &Scheduler).unwrap();
     assert!(again.is_empty(), "{}", again.report);
     made
 }
@@ -94,7 +94,7 @@ fn what_a_pool_follows_stays_beneath_it() {
         cib.replace("</constraints>", drbd)
             .replace("</resources>", app)
     });
-    let made = plan(&golden.file, &facts, &CrmSimulate).unwrap();
+    let made = plan(&golden.file, &facts, &Scheduler).unwrap();
     assert!(!made.is_disruptive(), "{}", made.report);
     for kept in ["c_drbd", "o_drbd"] {
         let left = format!("constraint {kept} was not made by Hawser and is left alone");
@@ -113,7 +113,7 @@ fn a_parameter_that_differs_is_told_with_the_pause_that_it_costs() {
             "name=\"cidr_netmask\" value=\"25\"",
         )
     });
-    let made = plan(&golden.file, &facts, &CrmSimulate).unwrap();
+    let made = plan(&golden.file, &facts, &Scheduler).unwrap();
     let mut changes = made.report.changes.iter();
     let address = changes.find(|it| it.object == "resource ip1").unwrap();
     assert!(address.disruptive && address.text.contains("cidr_netmask: \"25\" on the cluster"));
@@ -125,7 +125,7 @@ fn a_parameter_that_differs_is_told_with_the_pause_that_it_costs() {
 fn a_group_that_is_not_as_the_file_says_is_refused() {
     let told = |edit: &dyn Fn(String) -> String| {
         let (golden, facts, _) = there("pcs", edit);
-        plan(&golden.file, &facts, &CrmSimulate)
+        plan(&golden.file, &facts, &Scheduler)
             .unwrap()
             .report
             .problems
@@ -172,13 +172,13 @@ fn a_group_that_is_not_as_the_file_says_is_refused() {
 #[test]
 fn a_pool_that_was_adopted_and_no_longer_is_in_the_file_is_refused() {
     let (golden, facts, live) = there("pcs", |cib| cib);
-    let made = plan(&golden.file, &facts, &CrmSimulate).unwrap();
+    let made = plan(&golden.file, &facts, &Scheduler).unwrap();
     let mut file = golden.file.clone();
     for pool in &mut file.pools {
         pool.adopted = None;
     }
     let after = with_agents(&golden, &made.target_cib);
-    let problems = plan(&file, &after, &CrmSimulate).unwrap().report.problems;
+    let problems = plan(&file, &after, &Scheduler).unwrap().report.problems;
     assert!(
         problems.iter().any(|it| it.contains("group vms")),
         "{problems:?}"
@@ -244,7 +244,7 @@ fn a_volume_group_and_a_zfs_pool_are_adopted_and_nothing_stops() {
         .replace(&constraints, "<constraints/>");
     let golden = Golden { file, ..golden };
     let live = running_with(&golden, &Element::parse(&live, "test").unwrap());
-    let made = plan(&golden.file, &facts(&golden.file, &live), &CrmSimulate).unwrap();
+    let made = plan(&golden.file, &facts(&golden.file, &live), &Scheduler).unwrap();
     assert!(!made.is_disruptive(), "{}", made.report);
     assert_eq!(made.report.consequence, [""; 0]);
     let mut problems = made.report.problems.iter();
@@ -255,7 +255,7 @@ fn a_volume_group_and_a_zfs_pool_are_adopted_and_nothing_stops() {
         made.report
     );
     let after = facts(&golden.file, &made.target_cib);
-    assert!(plan(&golden.file, &after, &CrmSimulate).unwrap().is_empty());
+    assert!(plan(&golden.file, &after, &Scheduler).unwrap().is_empty());
     let starts: Vec<&str> = made
         .report
         .changes

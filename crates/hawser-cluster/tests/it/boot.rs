@@ -9,11 +9,11 @@ use std::path::Path;
 use hawser_cluster::host::boot::look;
 use hawser_cluster::plan::boot::dangers_at_boot;
 use hawser_cluster::plan::{Facts, NodeFacts, plan};
-use hawser_cluster::simulate::CrmSimulate;
 use hawser_model::cluster_file::parse_complete;
 use hawser_model::names::HostName;
 
 use crate::golden::{Golden, compare, folder};
+use crate::scheduler::Scheduler;
 
 /// The cases and how many of the lines of each keep an apply from beginning.
 const CASES: [(&str, usize); 9] = [
@@ -68,7 +68,7 @@ fn a_plan_has_them_among_its_problems_and_its_notes() {
             .into(),
         ..Facts::default()
     };
-    let report = plan(&file, &facts, &CrmSimulate).unwrap().report;
+    let report = plan(&file, &facts, &Scheduler).unwrap().report;
     let has = |lines: &[String], part: &str| lines.iter().any(|line| line.contains(part));
     assert!(has(
         &report.problems,

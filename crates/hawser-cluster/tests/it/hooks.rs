@@ -3,7 +3,6 @@
 use hawser_cluster::hooks::AGENT;
 use hawser_cluster::live::{Slow, gather};
 use hawser_cluster::plan::{Effect, Facts, plan};
-use hawser_cluster::simulate::CrmSimulate;
 use hawser_cluster::xml::Element;
 use hawser_host::sim::Wire;
 use hawser_model::cluster_file::{ClusterFile, HookMoment, parse_complete};
@@ -11,6 +10,7 @@ use hawser_model::cluster_file::{ClusterFile, HookMoment, parse_complete};
 use crate::apply::Bench;
 use crate::golden::Golden;
 use crate::plan::{facts, golden_plan, reloadable, running};
+use crate::scheduler::Scheduler;
 use crate::simulated::{Cluster, heads};
 
 fn golden() -> Golden {
@@ -103,7 +103,7 @@ fn a_program_that_a_head_cannot_run_stops_the_plan_and_is_named() {
     ];
     let unfit = unfit.map(|(path, why)| (path.to_owned(), why.to_owned()));
     facts.nodes.get_mut("head2").unwrap().unfit_programs = unfit.into();
-    let plan = plan(&golden.file, &facts, &CrmSimulate).unwrap();
+    let plan = plan(&golden.file, &facts, &Scheduler).unwrap();
     assert_eq!(
         plan.report.problems,
         [
@@ -119,7 +119,7 @@ fn an_interface_that_a_head_does_not_have_stops_the_plan_and_is_named() {
     let golden = golden();
     let mut facts = facts(&golden.file, &running(&golden));
     let problems = |facts: &Facts| {
-        plan(&golden.file, facts, &CrmSimulate)
+        plan(&golden.file, facts, &Scheduler)
             .unwrap()
             .report
             .problems
@@ -161,7 +161,7 @@ fn the_agent_of_hooks_is_installed_where_it_is_missing() {
     let golden = golden();
     let mut facts = facts(&golden.file, &running(&golden));
     facts.nodes.get_mut("head1").unwrap().agents.remove(AGENT);
-    let plan = plan(&golden.file, &facts, &CrmSimulate).unwrap();
+    let plan = plan(&golden.file, &facts, &Scheduler).unwrap();
     assert!(plan.report.problems.is_empty());
     let nodes = vec!["head1".into()];
     assert_eq!(plan.effects, [Effect::InstallExports { nodes }]);

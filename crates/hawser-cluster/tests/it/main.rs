@@ -15,6 +15,7 @@ mod operate;
 mod plan;
 mod saved_plan;
 mod scenarios;
+mod scheduler;
 mod secrets;
 mod simulated;
 mod status;

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::golden::{Golden, compare, folder, ports};
+use crate::scheduler::Scheduler;
 use hawser_cluster::cib::secrets::Content;
 use hawser_cluster::cib::{self, fencing::node_files};
 use hawser_cluster::corosync;
@@ -13,7 +14,7 @@ use hawser_cluster::host::{DeviceAction, WatchAction};
 use hawser_cluster::plan::{
     DeviceFacts, Effect, Facts, FileFacts, KeyFacts, NodeFacts, Plan, Stage, diff, merge, plan,
 };
-use hawser_cluster::simulate::{CrmSimulate, Event, Simulator};
+use hawser_cluster::simulate::{Event, Simulator};
 use hawser_cluster::units;
 use hawser_cluster::xml::Element;
 use hawser_model::cluster_file::{ClusterFile, parse_complete};
@@ -43,7 +44,7 @@ pub fn running_with(golden: &Golden, cib: &Element) -> Element {
         .map(|node| Event::NodeUp(node.name.to_string()));
     let mut events = vec![Event::Quorum(true)];
     events.extend(nodes);
-    let up = CrmSimulate
+    let up = Scheduler
         .simulate(&cib.to_text(), &events)
         .unwrap()
         .cib_after;
@@ -156,7 +157,7 @@ pub fn by_hand(cib: &Element, tool: &str, arguments: &[&str]) -> Element {
 }
 
 pub fn golden_plan(name: &str, file: &ClusterFile, facts: &Facts) -> Plan {
-    let plan = plan(file, facts, &CrmSimulate).unwrap();
+    let plan = plan(file, facts, &Scheduler).unwrap();
     let path = folder("plans").join(format!("{name}.txt"));
     compare(Path::new(&path), &plan.report.to_string());
     let path = folder("plans").join(format!("{name}.diff"));
@@ -238,7 +239,7 @@ fn our_own_agent_is_installed_and_renewed_and_somebody_elses_left_alone() {
 fn nothing_is_planned_for_a_cluster_that_is_as_it_should_be() {
     for golden in Golden::all() {
         let facts = facts(&golden.file, &running(&golden));
-        let plan = plan(&golden.file, &facts, &CrmSimulate).unwrap();
+        let plan = plan(&golden.file, &facts, &Scheduler).unwrap();
         assert!(plan.is_empty(), "{}: {}", golden.name, plan.report);
         assert!(plan.effects.is_empty(), "{}", golden.name);
     }
@@ -349,7 +350,7 @@ fn what_somebody_changed_by_hand_is_named() {
         // The plan puts it right: nothing is left afterwards.
         let after = facts(&golden.file, &plan.target_cib);
         assert!(
-            hawser_cluster::plan::plan(&golden.file, &after, &CrmSimulate)
+            hawser_cluster::plan::plan(&golden.file, &after, &Scheduler)
                 .unwrap()
                 .is_empty()
         );
@@ -546,7 +547,7 @@ fn a_quorum_device_is_started_after_its_settings_and_ends_before_they_change() {
         }
         facts
     };
-    let planned = |file: &ClusterFile, facts: &Facts| plan(file, facts, &CrmSimulate).unwrap();
+    let planned = |file: &ClusterFile, facts: &Facts| plan(file, facts, &Scheduler).unwrap();
 
     // Added to a running cluster, and nothing left to do once it runs.
     let added = planned(&off, &on_nodes(&golden.file, false, false));
@@ -588,7 +589,7 @@ fn another_address_of_a_ring_is_a_restart_and_says_so() {
     let text = include_str!("../../../../examples/lab/hawser.toml");
     let text = text.replace("ring0 = \"10.72.0.2\"", "ring0 = \"10.72.0.22\"");
     let file = parse_complete(&text, "test").unwrap();
-    let plan = plan(&file, &live, &CrmSimulate).unwrap();
+    let plan = plan(&file, &live, &Scheduler).unwrap();
     assert!(plan.is_disruptive());
     assert_eq!(plan.effects.iter().map(kind).next_back(), Some("restart"));
     let said = plan.report.to_string();
@@ -606,7 +607,7 @@ fn a_node_with_another_name_is_recognised_and_refused() {
     live.nodes.remove("head2");
     let text = include_str!("../../../../examples/lab/hawser.toml");
     let file = parse_complete(&text.replace("head2", "headb"), "test").unwrap();
-    let plan = plan(&file, &live, &CrmSimulate).unwrap();
+    let plan = plan(&file, &live, &Scheduler).unwrap();
     let problems = plan.report.problems.join("\n");
     assert!(
         problems.contains("headb has an address that the running cluster knows as head2"),
@@ -647,7 +648,7 @@ fn to_switch_fencing_off_is_marked_and_must_be_allowed() {
     ];
     let live = by_hand(&running(&golden), "crm_attribute", &fenced);
     let live = facts(&golden.file, &live);
-    let plan = plan(&golden.file, &live, &CrmSimulate).unwrap();
+    let plan = plan(&golden.file, &live, &Scheduler).unwrap();
     let change = plan.report.changes.iter();
     let mut change = change.filter(|change| change.object == "property stonith-enabled");
     let change = change.next().expect("the property changes");
@@ -664,7 +665,7 @@ fn what_pacemaker_is_doing_is_said_before_anything_is_predicted() {
     let golden = Golden::named("lab");
     let busy = hawser_cluster::cib::edit::with_standby(&running(&golden), "head1", true);
     let live = facts(&golden.file, &busy);
-    let plan = plan(&golden.file, &live, &CrmSimulate).unwrap();
+    let plan = plan(&golden.file, &live, &Scheduler).unwrap();
     assert!(plan.is_empty());
     assert!(!plan.under_way.is_empty());
     let note = &plan.report.notes[0];
@@ -728,7 +729,7 @@ fn where_pools_are_offered_by_tgtd_a_node_needs_it_and_not_lio() {
     let node = facts.nodes.values_mut().next().unwrap();
     node.no_lio = Some("it has none".into());
     let of_the_target = |facts: &Facts| {
-        let plan = plan(&golden.file, facts, &CrmSimulate).unwrap();
+        let plan = plan(&golden.file, facts, &Scheduler).unwrap();
         let said = plan.report.problems.iter().map(ToString::to_string);
         said.filter(|p| p.contains("LIO") || p.contains("tgtd"))
             .count()
@@ -744,7 +745,7 @@ fn systemd_is_told_that_the_target_outlives_pacemaker_and_a_lab_needs_no_telling
     let golden = Golden::named("three-nodes");
     let mut facts = facts(&golden.file, &running(&golden));
     let planned = |facts: &Facts| {
-        let plan = plan(&golden.file, facts, &CrmSimulate).unwrap();
+        let plan = plan(&golden.file, facts, &Scheduler).unwrap();
         let of_systemd = plan.report.changes.iter();
         let of_systemd = of_systemd.filter(|change| change.object.starts_with("systemd on "));
         let changes: Vec<String> = of_systemd.map(|c| c.object.clone()).collect();
@@ -775,7 +776,7 @@ fn what_systemd_was_told_goes_with_the_last_pool_that_is_offered() {
     );
     let mut facts = facts(&file, &cib);
     let removed = |facts: &Facts| {
-        let plan = plan(&file, facts, &CrmSimulate).unwrap();
+        let plan = plan(&file, facts, &Scheduler).unwrap();
         let files = plan.effects.iter().filter_map(|effect| match effect {
             Effect::RemoveFile { node, path } => Some(format!("{node}: {path}")),
             _ => None,
@@ -823,10 +824,10 @@ fn an_engine_that_does_not_start_at_boot_is_told_to() {
     let mut facts = facts(&golden.file, &running(&golden));
     let node = facts.nodes.values_mut().next().unwrap();
     node.starts_at_boot = Some(true);
-    assert!(plan(&golden.file, &facts, &CrmSimulate).unwrap().is_empty());
+    assert!(plan(&golden.file, &facts, &Scheduler).unwrap().is_empty());
     let node = facts.nodes.values_mut().next().unwrap();
     node.starts_at_boot = Some(false);
-    let plan = plan(&golden.file, &facts, &CrmSimulate).unwrap();
+    let plan = plan(&golden.file, &facts, &Scheduler).unwrap();
     assert!(plan.report.changes[0].text.contains("start at boot"));
     assert!(!plan.is_disruptive());
     assert_eq!(plan.effects.iter().map(kind).collect::<Vec<_>>(), ["start"]);
@@ -849,7 +850,7 @@ fn a_program_that_an_agent_cannot_do_without_is_asked_for_by_its_package() {
         .unwrap()
         .programs
         .remove("fuser");
-    let plan = plan(&golden.file, &facts, &CrmSimulate).unwrap();
+    let plan = plan(&golden.file, &facts, &Scheduler).unwrap();
     let said: Vec<String> = plan
         .report
         .problems
@@ -908,7 +909,7 @@ fn a_cluster_made_before_gets_the_watch_over_its_ports_without_a_pause() {
 fn a_port_that_has_lost_its_address_is_watched_as_before() {
     let golden = Golden::named("lab");
     let mut facts = facts(&golden.file, &running(&golden));
-    let changes = |facts: &Facts| plan(&golden.file, facts, &CrmSimulate).unwrap().report;
+    let changes = |facts: &Facts| plan(&golden.file, facts, &Scheduler).unwrap().report;
     facts.nodes.get_mut("head1").unwrap().ports.clear();
     let there = changes(&facts);
     assert_eq!(there.changes, []);

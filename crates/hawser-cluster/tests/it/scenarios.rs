@@ -4,7 +4,8 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use crate::golden::Golden;
-use hawser_cluster::simulate::{CrmSimulate, Event, Scenario, Simulator, Step, what_if};
+use crate::scheduler::Scheduler;
+use hawser_cluster::simulate::{Event, Scenario, Simulator, Step, what_if};
 use hawser_cluster::xml::Element;
 use hawser_model::cluster_file::{Pool, Role};
 
@@ -54,7 +55,7 @@ fn scenarios(golden: &Golden) -> Vec<(&'static str, Scenario)> {
 fn what_will_happen() {
     for golden in Golden::all() {
         for (name, scenario) in scenarios(&golden) {
-            let prediction = what_if(&CrmSimulate, &cib_of(&golden), &scenario);
+            let prediction = what_if(&Scheduler, &cib_of(&golden), &scenario);
             let prediction = prediction.expect("crm_simulate: packaging/setup lab");
             golden.check(&format!("scenarios/{name}.txt"), &prediction.to_string());
         }
@@ -71,7 +72,7 @@ fn a_head_without_san_ports_gives_its_pools_away_and_nobody_else_does() {
             let Scenario::PortsLost { nodes, sans } = &scenario else {
                 continue;
             };
-            let prediction = what_if(&CrmSimulate, &cib, &scenario).unwrap();
+            let prediction = what_if(&Scheduler, &cib, &scenario).unwrap();
             let [lost, back] = &prediction.chapters[..] else {
                 panic!("{prediction}");
             };
@@ -114,9 +115,7 @@ fn shots_that_are_a_second_apart_switch_both_heads_off() {
             &format!("name=\"pcmk_delay_base\" value=\"{delay}\""),
         );
         let cib = Element::parse(&text, "the CIB").unwrap();
-        what_if(&CrmSimulate, &cib, &links_lost)
-            .unwrap()
-            .to_string()
+        what_if(&Scheduler, &cib, &links_lost).unwrap().to_string()
     };
     assert!(told("1s").contains("both are off"), "{}", told("1s"));
     assert!(told("2s").contains("head1 fires first"), "{}", told("2s"));
@@ -130,7 +129,7 @@ fn without_quorum_nothing_is_taken_over() {
         let nodes = golden.file.nodes.iter().map(|node| node.name.to_string());
         let alone = nodes.map(Scenario::AllOthersDie);
         for scenario in alone.chain([Scenario::AllLinksLost]) {
-            let prediction = what_if(&CrmSimulate, &cib_of(&golden), &scenario).unwrap();
+            let prediction = what_if(&Scheduler, &cib_of(&golden), &scenario).unwrap();
             for story in prediction
                 .chapters
                 .iter()
@@ -162,7 +161,7 @@ fn crm_verify_says(golden: &Golden, cib: &str) -> String {
         .map(|node| Event::NodeUp(node.name.to_string()));
     let mut events = vec![Event::Quorum(true)];
     events.extend(nodes);
-    let up = CrmSimulate.simulate(cib, &events).unwrap().cib_after;
+    let up = Scheduler.simulate(cib, &events).unwrap().cib_after;
     let mut verify = Command::new("crm_verify")
         .args(["--xml-pipe", "--verbose", "--verbose"])
         .stdin(Stdio::piped())

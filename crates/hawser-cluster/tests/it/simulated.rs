@@ -10,6 +10,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::golden::{Golden, ports};
+use crate::scheduler::Scheduler;
 use hawser_cluster::cib::edit::with_standby;
 use hawser_cluster::host::questions::{
     AskDeviceVote, AskFence, CheckPrograms, ForgetMove, InstallExports, InstallWatch,
@@ -21,7 +22,7 @@ use hawser_cluster::host::view::{HeadView, PoolView, Quorum, Told, ViewQuestion}
 use hawser_cluster::host::{Inventory, OwnedFile};
 use hawser_cluster::live::left_orders;
 use hawser_cluster::plan::{PortFacts, WatchFacts, WatchUnitFile};
-use hawser_cluster::simulate::{Answer as Simulated, CrmSimulate, Event, SimulateError, Simulator};
+use hawser_cluster::simulate::{Event, Simulator};
 use hawser_cluster::units::WATCH_FILE;
 use hawser_cluster::xml::Element;
 use hawser_host::sim::{self, Wire};
@@ -116,23 +117,10 @@ impl Cluster {
         if self.stuck {
             return;
         }
-        let after = scheduled(&self.cib.to_text(), events).unwrap();
+        let after = Scheduler.simulate(&self.cib.to_text(), events).unwrap();
         self.cib = Element::parse(&after.cib_after, "the CIB").unwrap();
         forget_orphans(&mut self.cib);
-        forget_times(&mut self.cib);
     }
-}
-
-/// What Pacemaker's scheduler says, asked once of each cluster: the same ones come again and again.
-fn scheduled(cib: &str, events: &[Event]) -> Result<Simulated, SimulateError> {
-    static KNOWN: Mutex<BTreeMap<String, Simulated>> = Mutex::new(BTreeMap::new());
-    let question = format!("{events:?}\n{cib}");
-    if let Some(known) = KNOWN.lock().unwrap().get(&question) {
-        return Ok(known.clone());
-    }
-    let answer = CrmSimulate.simulate(cib, events)?;
-    KNOWN.lock().unwrap().insert(question, answer.clone());
-    Ok(answer)
 }
 
 /// A way to all heads of a cluster.
@@ -251,7 +239,7 @@ hawser_host::answers! {
     SeedCib: |ask, head| {
         head.with(|machine| machine.seed.get_or_insert(ask.cib).len());
     };
-    Simulate: |ask, _| scheduled(&ask.cib, &ask.events)?;
+    Simulate: |ask, _| Scheduler.simulate(&ask.cib, &ask.events)?;
     Settle: |_, head| !head.cluster().stuck;
     StartEngine: |_, head| {
         let mut cluster = head.cluster();
@@ -354,16 +342,6 @@ fn forget_orphans(cib: &mut Element) {
             list.children.retain(is_known);
         }
     }
-}
-
-/// crm_simulate stamps what it does with this machine's time, by which the same cluster would be another one a second later.
-fn forget_times(element: &mut Element) {
-    for name in ["last-rc-change", "last-run"] {
-        if element.get(name).is_some() {
-            element.set(name, "0");
-        }
-    }
-    element.children.iter_mut().for_each(forget_times);
 }
 
 fn constraints(cib: &mut Element) -> &mut Vec<Element> {

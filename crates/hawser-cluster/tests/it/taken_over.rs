@@ -5,8 +5,8 @@ use std::fs;
 
 use crate::golden::{Golden, folder};
 use crate::plan::{facts, golden_plan, running_with};
+use crate::scheduler::Scheduler;
 use hawser_cluster::plan::{Effect, Facts, Plan, Stage, plan};
-use hawser_cluster::simulate::CrmSimulate;
 use hawser_cluster::xml::Element;
 
 /// The plan for the CIB that was read there, without what is named.
@@ -82,7 +82,7 @@ fn a_resource_of_the_pools_name_that_is_made_from_a_template_is_taken_as_it_is()
     assert!(cib.contains(of_its_own), "{cib}");
     let cib = cib.replace(of_its_own, "<primitive id=\"p_fs2\" template=\"fs_t\"");
     let (golden, facts) = there(name, &cib, &["g_vms", "p_fs1", "p_ip2"]);
-    let plan = plan(&golden.file, &facts, &CrmSimulate).unwrap();
+    let plan = plan(&golden.file, &facts, &Scheduler).unwrap();
     let stops = |effect: &Effect| {
         matches!(
             effect,

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 use crate::apply::Bench;
 use crate::golden::Golden;
 use crate::plan::{facts, golden_plan, kind, running, running_with};
+use crate::scheduler::Scheduler;
 use crate::simulated::Cluster;
 use hawser_cluster::plan::{Facts, FileFacts, WatchFacts, WatchUnitFile, drift, plan};
-use hawser_cluster::simulate::CrmSimulate;
 use hawser_cluster::units::{ALERT, WATCH_FILE};
 use hawser_host::sim::Wire;
 use hawser_model::cluster_file::{ClusterFile, parse_complete};
@@ -64,7 +64,7 @@ fn watched(golden: &Golden) -> Facts {
 }
 
 fn planned(file: &ClusterFile, facts: &Facts) -> Vec<&'static str> {
-    let plan = plan(file, facts, &CrmSimulate).unwrap();
+    let plan = plan(file, facts, &Scheduler).unwrap();
     assert!(!plan.is_disruptive(), "{}", plan.report);
     plan.effects.iter().map(kind).collect()
 }
@@ -139,7 +139,7 @@ fn a_unit_of_the_sites_own_is_never_removed_and_its_text_never_replaced() {
     let golden = appliance(true);
     let mut asked = watched(&golden);
     with(&mut asked, Some(theirs));
-    let plan = plan(&golden.file, &asked, &CrmSimulate).unwrap();
+    let plan = plan(&golden.file, &asked, &Scheduler).unwrap();
     assert!(plan.is_empty());
     let own = "/etc/systemd/system/hawser-watch.service on head1 was not made by Hawser: its text is left alone";
     assert!(
@@ -163,7 +163,7 @@ fn a_head_that_cannot_run_a_watch_is_named_before_anything_is_done() {
         ..BARE
     };
     facts.nodes.get_mut("head2").unwrap().watch = Some(masked);
-    let problems = plan(&golden.file, &facts, &CrmSimulate)
+    let problems = plan(&golden.file, &facts, &Scheduler)
         .unwrap()
         .report
         .problems;

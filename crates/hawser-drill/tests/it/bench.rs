@@ -91,6 +91,8 @@ pub struct World {
     pub unfit: Option<String>,
     /// Its pools lie on one disk each.
     pub no_copy: bool,
+    /// Each of the client's writers has a write acknowledged so often, in microseconds.
+    pub writes_every_us: u64,
 }
 
 impl World {
@@ -282,6 +284,7 @@ impl Bench {
             no_copy: false,
             real: false,
             kernels: false,
+            writes_every_us: 25_000,
         }
     }
 
@@ -305,12 +308,11 @@ impl Bench {
         };
         let after = world.interrupted_after;
         let interrupted = || u32::from(after.is_some_and(|after| world.wire.count() > after));
-        let real = RealHeads::new(&self.file, &hosts).unwrap();
-        let real = real.with_notes_in(world.notes.clone());
-        let site: &dyn Site = match world.real {
-            true => &real,
-            false => world,
-        };
+        let real = world.real.then(|| {
+            let real = RealHeads::new(&self.file, &hosts).unwrap();
+            real.with_notes_in(world.notes.clone())
+        });
+        let site = real.as_ref().map_or(world as &dyn Site, |it| it);
         site.prepare().unwrap();
         let context = DrillContext::set(
             &hosts,

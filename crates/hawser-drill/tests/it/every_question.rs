@@ -32,7 +32,7 @@ const OTHERS: [(&str, bool); 8] = [
 ];
 
 fn all() -> impl Iterator<Item = (&'static str, bool, Again)> {
-    let recorded = RECORDED.map(|(name, real)| (name, real, Again::of(name, real)));
+    let recorded = RECORDED.map(|(name, real)| (name, real, Again::with_a_slow_client(name, real)));
     let others = OTHERS.map(|(name, real)| (name, real, Again::another("sans-down", name, real)));
     let upgrade = (
         "upgrade",

@@ -23,6 +23,11 @@ const CLIENT_PACE: &str = "client pace";
 /// How long that is at most, in seconds.
 const PACE_S: f64 = 0.026;
 
+/// How often a writer has a write acknowledged, in microseconds: where a drill is held against its recording, and where it is
+/// not. Each record of a write costs a simulated drill more than all else.
+const WRITES_EVERY_US: u64 = 25_000;
+const WRITES_SELDOM_US: u64 = 400_000;
+
 /// Found where the processors were watched as well.
 const TOKEN_LONGER_THAN_NEEDED: &str = "token-longer-than-needed";
 
@@ -31,27 +36,34 @@ pub struct Again {
     bench: Bench,
     story: Arc<Recorded>,
     real: bool,
+    writes_every_us: u64,
     /// How long a drill takes until its first fault.
     until_fault: u64,
 }
 
 impl Again {
     pub fn of(name: &str, real: bool) -> Self {
-        Self::as_in(Recorded::named(name), real)
+        Self::as_in(Recorded::named(name), real, WRITES_EVERY_US)
     }
 
-    /// Another scenario than the recorded one, which the cluster answers alike.
+    /// The same with a client that writes seldom.
+    pub fn with_a_slow_client(name: &str, real: bool) -> Self {
+        Self::as_in(Recorded::named(name), real, WRITES_SELDOM_US)
+    }
+
+    /// A scenario that the cluster answers as it did the recorded one, with a client that writes seldom.
     pub fn another(recorded: &str, scenario: &str, real: bool) -> Self {
         let mut story = Recorded::named(recorded);
         scenario.clone_into(&mut story.0.scenario.name);
-        Self::as_in(story, real)
+        Self::as_in(story, real, WRITES_SELDOM_US)
     }
 
-    fn as_in(story: Recorded, real: bool) -> Self {
+    fn as_in(story: Recorded, real: bool, writes_every_us: u64) -> Self {
         let mut again = Self {
             bench: Bench::new(),
             story: Arc::new(story),
             real,
+            writes_every_us,
             until_fault: 60_000_000,
         };
         let world = again.world();
@@ -66,6 +78,7 @@ impl Again {
         let begun = self.story.ordered().0 - self.until_fault;
         let mut world = self.bench.recorded(&self.story, Moment(begun));
         world.real = self.real;
+        world.writes_every_us = self.writes_every_us;
         world
     }
 
@@ -233,7 +246,7 @@ fn two_heads_at_a_time_are_seen_and_real_ones_are_healed_at_once() {
     // It never lets the pool go that head2 gets.
     let hold = first.next().unwrap();
     (hold.last, hold.gone) = (end, None);
-    let again = Again::as_in(story, false);
+    let again = Again::as_in(story, false, WRITES_EVERY_US);
     let both = &again.story.0.watch.holds[2];
     assert_eq!(
         (both.pool.as_str(), both.host.as_str()),
@@ -296,7 +309,7 @@ fn a_pool_on_a_single_disk_breaks_what_is_promised_once_that_is_asked_for_and_is
     for stall in &mut story.0.client.stalls {
         stall.to = Moment(answered);
     }
-    let again = Again::as_in(story, false);
+    let again = Again::as_in(story, false, WRITES_EVERY_US);
     let mut world = again.world();
     world.no_copy = true;
     let refused = again.drill(&world).unwrap_err().to_string();

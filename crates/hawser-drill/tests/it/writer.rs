@@ -14,8 +14,7 @@ use crate::bench::World;
 
 const WRITERS: u8 = 2;
 
-/// Each has a write acknowledged so often, and that takes so long, in microseconds.
-const EVERY_US: u64 = 25_000;
+/// How long a write takes to be acknowledged, in microseconds.
 const TAKES_US: u64 = 200;
 
 /// Blocks of each.
@@ -93,8 +92,9 @@ impl Writer {
     /// When a writer has something acknowledged, after one time and until another.
     fn acknowledgements(&self, writer: u8, from: u64, to: u64) -> Vec<u64> {
         let story = self.world.story();
-        let beat = |n: u64| self.begun + n * EVERY_US + 1000 * u64::from(writer);
-        let all = (from.saturating_sub(self.begun) / EVERY_US..).map(beat);
+        let every = self.world.writes_every_us;
+        let beat = |n: u64| self.begun + n * every + 1000 * u64::from(writer);
+        let all = (from.saturating_sub(self.begun) / every..).map(beat);
         let mut all: Vec<u64> = all.take_while(|at| *at <= to).collect();
         if self.world.is_made() {
             all.retain(|at| story.stall(writer, Moment(*at)).is_none());
@@ -135,7 +135,8 @@ impl Writer {
         }
         for writer in 0..WRITERS {
             for time in self.acknowledgements(writer, from, to) {
-                let number = u32::try_from(time / EVERY_US % u64::from(BLOCKS)).unwrap();
+                let beat = time / self.world.writes_every_us;
+                let number = u32::try_from(beat % u64::from(BLOCKS)).unwrap();
                 let write = Record {
                     flags: FUA,
                     block: u32::from(writer) * BLOCKS + number,

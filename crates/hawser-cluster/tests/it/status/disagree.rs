@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::*;
+use crate::scheduler::Scheduler;
 use hawser_cluster::host::questions::Simulate;
 use hawser_cluster::live::{Stand, Startup, Truth, judged};
 use hawser_cluster::simulate::Answer as Simulated;
@@ -98,7 +99,7 @@ fn only_a_dead_head_that_could_not_be_switched_off_is_to_be_confirmed_and_only_w
                 quorum.quorate = false;
             }
         });
-        status(&golden.file, &facts, &CrmSimulate).unwrap()
+        status(&golden.file, &facts, &Scheduler).unwrap()
     };
     let missed = said(&alone(MISSED, true));
     let advice = "Cut its power by hand and see that it is off, at its BMC or at the plug; only then run \
@@ -282,11 +283,7 @@ fn a_cluster_that_starts_is_starting_and_not_down() {
         views: [1, 2].map(|head| (name(head), boots(up))).into(),
         ..StatusFacts::default()
     };
-    let state = |up| {
-        status(&golden.file, &facts(up), &CrmSimulate)
-            .unwrap()
-            .state
-    };
+    let state = |up| status(&golden.file, &facts(up), &Scheduler).unwrap().state;
     assert_eq!(state(20), ServiceState::Starting);
     assert_eq!(state(86_400), ServiceState::Down);
 }

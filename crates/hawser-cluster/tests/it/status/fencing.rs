@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::plan::by_hand;
+use crate::scheduler::Scheduler;
 use hawser_model::output::cluster::ServiceState;
 
 #[test]
@@ -54,7 +55,7 @@ fn a_level_counts_only_when_a_survivor_has_all_its_devices() {
                 fencer.can.insert("head1".into(), devices);
             }
         });
-        said(&status(&golden.file, &facts, &CrmSimulate).unwrap())
+        said(&status(&golden.file, &facts, &Scheduler).unwrap())
     };
     let text = "head1 could not be switched off";
     assert!(can(&["fence-head1", "pdu-a"]).contains(text));
@@ -92,7 +93,7 @@ fn a_fencer_that_hangs_is_named() {
     let facts = but(healthy(&golden), 2, |view| {
         view.fencer = Some(Told::Silent(5))
     });
-    let now = status(&golden.file, &facts, &CrmSimulate).unwrap();
+    let now = status(&golden.file, &facts, &Scheduler).unwrap();
     assert_eq!(
         now.reason.as_deref(),
         Some(
@@ -134,7 +135,7 @@ fn a_head_that_is_fenced_again_and_again_is_worth_knowing() {
                 answered_us: noon,
             });
         });
-        status(&golden.file, &facts, &CrmSimulate).unwrap()
+        status(&golden.file, &facts, &Scheduler).unwrap()
     };
     assert_eq!(shots(&[10, 20]).notes, Vec::<String>::new());
     let often = shots(&[10, 20, 30]);
@@ -158,7 +159,7 @@ fn a_member_that_is_not_registered_is_told_of_and_one_that_was_shut_out_is_not()
             let why = "/dev/sdb: key 0x1 is not registered".to_owned();
             view.fence_status.insert("disks".into(), Some(why));
         });
-        said(&status(&golden.file, &facts, &CrmSimulate).unwrap())
+        said(&status(&golden.file, &facts, &Scheduler).unwrap())
     };
     let well = well(&golden);
     let text =

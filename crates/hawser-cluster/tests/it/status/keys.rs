@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::*;
+use crate::scheduler::Scheduler;
 use hawser_cluster::host::questions::CompareKeys;
 use hawser_cluster::host::view::Limits;
 use hawser_cluster::host::{Encrypted, KeyFile, ViewQuestion};
@@ -59,7 +60,7 @@ fn degraded(location: &str, options: &str, keys: [Option<u8>; 2]) -> Vec<String>
         Limits::PROMPT,
         Duration::ZERO,
     );
-    status(&file, &seen, &CrmSimulate).unwrap().degraded
+    status(&file, &seen, &Scheduler).unwrap().degraded
 }
 
 /// The file with options of the import, as if its pools were on ZFS.

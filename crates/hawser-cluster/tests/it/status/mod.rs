@@ -12,11 +12,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::golden::{Golden, compare, folder};
 use crate::plan::running;
+use crate::scheduler::Scheduler;
 use hawser_cluster::cib::fencing::targets;
 use hawser_cluster::host::HeadView;
 use hawser_cluster::host::view::{Fencer, PoolView, Quorum, Room, Told};
 use hawser_cluster::live::{StatusFacts, status};
-use hawser_cluster::simulate::{CrmSimulate, Event, Simulator};
+use hawser_cluster::simulate::{Event, Simulator};
 use hawser_cluster::xml::Element;
 use hawser_model::names::HostName;
 use hawser_model::output::cluster::ClusterStatus;
@@ -53,7 +54,7 @@ fn as_pacemaker_2_plants_failures(element: &mut Element) {
 
 /// A cluster in which events happened, as Pacemaker leaves it.
 fn after(cib: &Element, events: &[Event]) -> String {
-    let after = CrmSimulate.simulate(&cib.to_text(), events).unwrap();
+    let after = Scheduler.simulate(&cib.to_text(), events).unwrap();
     decided(&after.cib_after)
 }
 
@@ -170,7 +171,7 @@ fn replaced(text: &str, from: &str, to: &str) -> String {
 
 #[track_caller]
 fn golden_status(golden: &Golden, name: &str, facts: &StatusFacts) -> ClusterStatus {
-    let mut now = status(&golden.file, facts, &CrmSimulate).unwrap();
+    let mut now = status(&golden.file, facts, &Scheduler).unwrap();
     // crm_simulate stamps what it plays with the time of day.
     if let Some(takeover) = &mut now.last_takeover {
         takeover.at = 0;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::plan::by_hand;
+use crate::scheduler::Scheduler;
 use hawser_cluster::cib::edit::with_standby;
 use hawser_cluster::live::{Sign, judgement};
 use hawser_model::cluster_file::parse_complete;
@@ -40,13 +41,13 @@ fn of_a_cluster_of_which_no_head_answers_nothing_is_told_but_that() {
         let why = "no route to host".to_owned();
         facts.unreached.insert(name(number), why);
     }
-    let said = judgement(&golden.file, &facts, &CrmSimulate).unwrap().said;
+    let said = judgement(&golden.file, &facts, &Scheduler).unwrap().said;
     let signs: Vec<Sign> = said.iter().map(|said| said.mark.sign).collect();
     assert_eq!(signs, [Sign::HeadNotReached; 2]);
     // One that answers, and runs no Pacemaker, tells that nothing does.
     facts.unreached.remove(&name(1));
     facts.views.insert(name(1), HeadView::default());
-    let said = judgement(&golden.file, &facts, &CrmSimulate).unwrap().said;
+    let said = judgement(&golden.file, &facts, &Scheduler).unwrap().said;
     assert!(said.iter().any(|said| said.mark.sign == Sign::NothingRuns));
 }
 
@@ -200,7 +201,7 @@ fn a_pool_that_runs_nowhere_is_down_and_not_merely_not_redundant() {
     let golden = Golden::named("lab");
     let stopped = meta(&well(&golden), "vmpool01", "target-role", "Stopped");
     let cib = after(&Element::parse(&stopped, "").unwrap(), &[]);
-    let now = status(&golden.file, &both(&golden, &cib), &CrmSimulate).unwrap();
+    let now = status(&golden.file, &both(&golden, &cib), &Scheduler).unwrap();
     assert_eq!(now.state, ServiceState::Down);
     assert_eq!(now.reason.as_deref(), Some("vmpool01 runs nowhere"));
 }
@@ -243,7 +244,7 @@ fn a_failure_that_is_counted_is_degraded_and_one_that_is_kept_bars_the_other_hea
 }
 
 fn status_of(golden: &Golden, cib: &str) -> ClusterStatus {
-    status(&golden.file, &both(golden, cib), &CrmSimulate).unwrap()
+    status(&golden.file, &both(golden, cib), &Scheduler).unwrap()
 }
 
 #[test]
@@ -270,7 +271,7 @@ fn an_order_that_has_ended_is_no_reason() {
                 answered_us: noon,
             });
         });
-        said(&status(&golden.file, &facts, &CrmSimulate).unwrap())
+        said(&status(&golden.file, &facts, &Scheduler).unwrap())
     };
     assert_eq!(order("2026-01-02 11:00:00Z"), "");
     assert!(order("2026-01-02 13:00:00Z").contains("vmpool01 is ordered to head1"));
@@ -287,7 +288,7 @@ fn two_heads_without_the_vote_of_their_quorum_device_are_not_redundant() {
         for view in facts.views.values_mut() {
             view.quorum_device = Some(Told::Said(why.map(str::to_owned)));
         }
-        status(&file, &facts, &CrmSimulate).unwrap()
+        status(&file, &facts, &Scheduler).unwrap()
     };
     let votes = said_with(None);
     assert!(
@@ -320,7 +321,7 @@ fn a_cluster_that_hawser_did_not_build_is_shown_and_not_compared() {
                 [[node]]\nname = \"head1\"\naddresses = { ring0 = \"10.72.0.1\", ring1 = \"10.72.1.1\" }\n\n\
                 [[node]]\nname = \"head2\"\naddresses = { ring0 = \"10.72.0.2\", ring1 = \"10.72.1.2\" }\n";
     let file = hawser_model::cluster_file::parse(file, "theirs.toml").unwrap();
-    let now = status(&file, &healthy(&golden), &CrmSimulate).unwrap();
+    let now = status(&file, &healthy(&golden), &Scheduler).unwrap();
     assert!(
         !said(&now).contains("is not what the file says"),
         "{}",

@@ -1,6 +1,7 @@
 //! Each head is asked whether it could take over, and whether what Pacemaker believes is so.
 
 use super::*;
+use crate::scheduler::Scheduler;
 use hawser_cluster::host::view::{Folder, Port};
 use hawser_cluster::live::Ahead;
 use hawser_cluster::plan::boot::{BootFacts, Mount};
@@ -8,7 +9,7 @@ use hawser_cluster::plan::{WatchFacts, WatchUnitFile};
 use hawser_model::output::cluster::ServiceState;
 
 fn now(facts: &StatusFacts) -> ClusterStatus {
-    status(&Golden::named("lab").file, facts, &CrmSimulate).unwrap()
+    status(&Golden::named("lab").file, facts, &Scheduler).unwrap()
 }
 
 fn here(offered: Told<Option<Vec<String>>>, file: Option<&str>, room: Room) -> PoolView {
@@ -230,7 +231,7 @@ fn a_watch_that_does_not_run_is_said_and_costs_no_redundancy() {
         let facts = but(healthy(golden), 2, |head| {
             head.watch = Some(Told::Said(watch));
         });
-        status(&golden.file, &facts, &CrmSimulate).unwrap()
+        status(&golden.file, &facts, &Scheduler).unwrap()
     };
     for (golden, watch, says) in [
         (&golden, Some(none), ""),

@@ -3,6 +3,7 @@
 use super::*;
 use crate::golden::ports;
 use crate::plan::by_hand;
+use crate::scheduler::Scheduler;
 use hawser_cluster::host::view::Port;
 
 const WATCHER: &str = "watch-head1-san01";
@@ -121,7 +122,7 @@ fn a_watcher_that_pacemaker_starts_has_not_failed() {
     let start = ["--meta", "--delete-parameter", "target-role"];
     let starts = resource(&stopped(&well(&golden)), &start);
     let facts = with_ports(&golden, &starts.to_text());
-    let now = status(&golden.file, &facts, &CrmSimulate).unwrap();
+    let now = status(&golden.file, &facts, &Scheduler).unwrap();
     assert_eq!(
         now.degraded,
         [
@@ -139,7 +140,7 @@ fn a_port_that_nobody_can_watch_is_worth_a_note() {
         let port = view.ports.get_mut("san01").unwrap();
         port.blind = Some("its state is \"unknown\", not \"up\"".into());
     });
-    let now = status(&golden.file, &facts, &CrmSimulate).unwrap();
+    let now = status(&golden.file, &facts, &Scheduler).unwrap();
     let notes = now.notes.join("\n");
     assert!(
         notes.contains("the port of head1 to san01 is not watched")

@@ -25,6 +25,9 @@ use crate::recorded::Recorded;
 /// recordings take up to half a minute, in which nothing more is decided.
 const WHOLE_AFTER_S: f64 = 7.0;
 
+/// How often a writer of the client has a write acknowledged, in microseconds.
+pub const WRITES_EVERY_US: u64 = 25_000;
+
 /// Who is asked what the site does.
 pub const SITE: &str = "the site";
 
@@ -284,7 +287,7 @@ impl Bench {
             no_copy: false,
             real: false,
             kernels: false,
-            writes_every_us: 25_000,
+            writes_every_us: WRITES_EVERY_US,
         }
     }
 

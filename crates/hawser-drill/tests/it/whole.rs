@@ -13,7 +13,7 @@ use hawser_model::drill::{DrillCase, Moment};
 use hawser_model::names::HostName;
 use hawser_model::output::drill::DrillReport;
 
-use crate::bench::{Bench, World};
+use crate::bench::{Bench, WRITES_EVERY_US, World};
 use crate::recorded::Recorded;
 use crate::writer::Seated;
 
@@ -23,9 +23,8 @@ const CLIENT_PACE: &str = "client pace";
 /// How long that is at most, in seconds.
 const PACE_S: f64 = 0.026;
 
-/// How often a writer has a write acknowledged, in microseconds: where a drill is held against its recording, and where it is
-/// not. Each record of a write costs a simulated drill more than all else.
-const WRITES_EVERY_US: u64 = 25_000;
+/// How often a writer has a write acknowledged where a drill is not held against its recording, in microseconds: the records of
+/// writes cost a simulated drill more than all else, and it asks the same questions with fewer of them.
 const WRITES_SELDOM_US: u64 = 400_000;
 
 /// Found where the processors were watched as well.

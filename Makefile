@@ -57,11 +57,11 @@ test-machines: build ## labs of machines with kernels of their own (docs/machine
 	@HAWSER_BIN=$(CURDIR)/target/release/hawser packaging/run-tests --machines
 
 expected: ## writes the answers that the saved cases expect, and what is tried (docs/tune.md), again; shows what changed
-	@UPDATE_CASES=1 $(CARGO) test -q -p hawser-account --tests
-	@UPDATE_CASES=1 $(CARGO) test -q -p hawser-import --test golden --test draft
-	@UPDATE_CASES=1 $(CARGO) test -q -p hawser-watch --test live
+	@UPDATE_CASES=1 $(CARGO) test -q -p hawser-account --test it
+	@UPDATE_CASES=1 $(CARGO) test -q -p hawser-import --test it
+	@UPDATE_CASES=1 $(CARGO) test -q -p hawser-watch --test it live::
 	@UPDATE_CASES=1 $(CARGO) test -q -p hawser-top --test screens
-	@git --no-pager diff --stat -p -U1 -- cases crates/hawser-account/src/causes docs/tune.md crates/hawser-watch/tests/live crates/hawser-top/tests/screens
+	@git --no-pager diff --stat -p -U1 -- cases crates/hawser-account/src/causes docs/tune.md crates/hawser-watch/tests/it/live crates/hawser-top/tests/screens
 
 lint:
 	@packaging/setup build

@@ -2,7 +2,8 @@
 //! Where there is no Chromium this is skipped, and says so.
 
 mod chromium;
-#[path = "../../hawser-watch/tests/pictures/mod.rs"]
+#[allow(dead_code, reason = "the tests of hawser-watch take the others")]
+#[path = "../../hawser-watch/tests/it/pictures.rs"]
 mod pictures;
 
 use std::io::Write;

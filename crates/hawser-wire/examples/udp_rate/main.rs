@@ -6,7 +6,8 @@
 //!
 //! `udp_rate [--rounds N] [--seconds S] [--sizes 64,800,1472] [--programs a,b] [--lock FILE]`
 
-#[path = "../../tests/common/mod.rs"]
+#[allow(dead_code, reason = "the tests take the others")]
+#[path = "../../tests/it/common.rs"]
 mod common;
 mod flow;
 mod measure;

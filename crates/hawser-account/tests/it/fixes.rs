@@ -1,0 +1,256 @@
+//! What is to be tried against a finding, and the traffic on which it is.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use crate::support::saved::{saved, updating};
+use hawser_account::fixes::{Candidate, Plan, Taken, Target, plans, takes_a_boot};
+use hawser_model::case::{Case, Phase, PhaseKind, Stopped};
+use hawser_model::knob::Knob;
+use hawser_model::units::Bytes;
+
+/// A golden case.
+fn case(case: &str) -> Case {
+    hawser_cases::read(case)
+}
+
+/// The plan for this finding of a case.
+fn plan(case: &Case, cause: &str) -> Plan {
+    let mut plans = plans(case).into_iter();
+    plans.find(|p| p.cause == cause).expect("a plan")
+}
+
+#[test]
+fn a_buffer_that_was_not_granted_is_judged_by_itself_until_it_costs_packets() {
+    let due = |name| {
+        let plan = plan(&case(name), "buffer-not-granted");
+        plan.traffic.expect("the traffic whose receiver asked").due
+    };
+    assert_eq!(due("buffer-not-granted"), Some(Bytes(8 << 20)));
+    assert_eq!(due("buffer-not-granted-lossy"), None);
+}
+
+#[test]
+fn a_buffer_that_is_too_small_for_a_slow_reader_too_is_tried() {
+    let slow = case("reader-too-slow-small-buffer");
+    let plan = plan(&slow, "receive-buffer-too-small");
+    assert_eq!(plan.host.as_str(), "head2");
+    assert!(plan.traffic.is_some(), "its flow shows it");
+    let mut knobs = plan.candidates.iter().map(|c| c.knob.to_string());
+    assert!(knobs.any(|knob| knob == "net.core.rmem_default"));
+}
+
+#[test]
+fn a_link_that_is_smaller_than_the_file_says_is_judged_by_a_stream() {
+    let mut case = case("mtu-mismatch-file");
+    let small = plan(&case, "mtu-mismatch");
+    assert_eq!((small.host.as_str(), small.candidates.len()), ("head1", 1));
+    assert_eq!(small.traffic, None, "nothing is lost for it");
+    assert!(small.shown_by_rate);
+    let measured = &mut case.measurements[0];
+    let stream = Phase {
+        kind: PhaseKind::Stream,
+        ..measured.phases[0].clone()
+    };
+    measured.phases.push(stream);
+    let traffic = plan(&case, "mtu-mismatch").traffic.expect("the stream");
+    assert_eq!(traffic.phase, PhaseKind::Stream);
+}
+
+#[test]
+fn a_window_is_tried_on_the_side_that_holds_up_under_the_stream_that_waits_most() {
+    for (name, host, from, link, knobs) in [
+        (
+            "stream-send-window",
+            "head1",
+            "head1",
+            "ring1",
+            ["net.core.wmem_max", "net.ipv4.tcp_wmem"],
+        ),
+        (
+            "stream-receive-window",
+            "head2",
+            "head1",
+            "ring0",
+            ["net.core.rmem_max", "net.ipv4.tcp_rmem"],
+        ),
+    ] {
+        let plan = plan(&case(name), "window-too-small");
+        assert_eq!(plan.host.as_str(), host);
+        assert_eq!(
+            plan.candidates.iter().map(told).collect::<Vec<_>>(),
+            knobs.map(str::to_owned)
+        );
+        let traffic = plan.traffic.expect("the stream");
+        assert_eq!(
+            (traffic.from.as_str(), traffic.link.as_str(), traffic.phase),
+            (from, link, PhaseKind::Stream)
+        );
+    }
+}
+
+#[test]
+fn a_corosync_that_drops_is_tried_first_and_by_its_own_sockets() {
+    let plans_of = |name: &str| plans(&case(name));
+    // rmem_max is 4 MiB: a restart would leave it half of what it asks for.
+    let shrunk = plans_of("corosync-buffer-shrunk");
+    let engine = &shrunk[0];
+    assert!(engine.is_of_engine());
+    assert_eq!(engine.cause, "foreign-socket-dropping");
+    assert_eq!(engine.host.as_str(), "head2");
+    let tried: Vec<_> = engine.candidates.iter().map(told).collect();
+    assert_eq!(
+        tried,
+        [
+            "receive buffer of Corosync's sockets",
+            "net.core.rmem_max and a restart of Corosync"
+        ]
+    );
+    assert_eq!(engine.candidates[0].target, Target::AtLeast(16 << 20));
+    let of_engine = shrunk.iter().filter(|plan| plan.is_of_engine());
+    assert_eq!(of_engine.count(), 1, "all findings of a host are one plan");
+    for name in [
+        "corosync-buffer-halved-dropping",
+        "buffer-not-granted-corosync",
+    ] {
+        let plans = plans_of(name);
+        assert!(plans[0].is_of_engine(), "{name}");
+        assert_eq!(plans[0].candidates.len(), 2, "{name}");
+    }
+    // Another program's socket: nobody knows what it asks for.
+    assert!(plans_of("foreign-socket-dropping").is_empty());
+}
+
+#[test]
+fn a_corosync_that_gets_its_buffer_when_it_starts_needs_no_limit() {
+    let mut case = case("corosync-buffer-shrunk");
+    let sysctls = &mut case.hosts.get_mut("head2").unwrap().sysctls;
+    sysctls.insert("net.core.rmem_max".to_owned(), "212992".to_owned());
+    // Twice that is not the size that it has, so it could force more: somebody made it small.
+    let plans = plans(&case);
+    assert_eq!(plans[0].candidates.len(), 1);
+}
+
+#[test]
+fn of_a_check_that_the_engine_ended_only_the_engine_is_tried() {
+    let mut both = case("receive-buffer-too-small");
+    let shrunk = case("corosync-buffer-shrunk");
+    both.sockets = shrunk.sockets.clone();
+    both.hosts = shrunk.hosts.clone();
+    let all = plans(&both);
+    assert!(all.len() >= 2 && all[0].is_of_engine() && !all[1].is_of_engine());
+    both.stopped = Some(Stopped {
+        host: "head1".into(),
+        what: "stats.srp.mcast_retx rose".into(),
+    });
+    assert!(plans(&both).iter().all(Plan::is_of_engine));
+}
+
+#[test]
+fn what_a_card_sends_badly_is_tried_on_the_senders_end() {
+    let damaged = plan(&case("checksum-errors"), "checksum-errors");
+    assert_eq!(damaged.host.as_str(), "head1");
+    assert!(!damaged.shown_by_rate, "lost packets show it");
+    let traffic = damaged.traffic.expect("the flow that arrived damaged");
+    assert_eq!(
+        (traffic.from.as_str(), traffic.to.as_str()),
+        ("head1", "head2")
+    );
+    let slow = plan(
+        &case("unexplained-slow-direction"),
+        "unexplained-slow-direction",
+    );
+    assert!(slow.shown_by_rate);
+    let traffic = slow.traffic.expect("the stream");
+    assert_eq!(
+        (traffic.from.clone(), traffic.phase),
+        (slow.host, PhaseKind::Stream)
+    );
+}
+
+#[test]
+fn what_takes_a_reboot_is_tried_by_nobody_and_told_with_its_line() {
+    let mut ring = case("nic-ring-overflow");
+    let host = ring.hosts.get_mut("head2").unwrap();
+    let card = host.interfaces.get_mut("ring0").unwrap();
+    card.driver = Some("e1000e".to_owned());
+    card.bus = Some("0000:01:00.0".to_owned());
+    let plan = plan(&ring, "nic-ring-overflow");
+    let told: Vec<_> = plan.candidates.iter().map(told).collect();
+    assert!(
+        told.contains(&"InterruptThrottleRate of module e1000e 0".to_owned()),
+        "{told:?}"
+    );
+    assert!(told.contains(&"boot parameter pci=nomsi present".to_owned()));
+    assert!(told.contains(&"interrupts of IFACE".to_owned()));
+    assert!(
+        !told.iter().any(|name| name.contains("RxDescriptors")),
+        "another driver's"
+    );
+    let module = Knob::ModuleParameter {
+        module: "e1000e".into(),
+        parameter: "InterruptThrottleRate".into(),
+    };
+    let line = takes_a_boot(&module, "0");
+    assert!(
+        line.contains("options e1000e InterruptThrottleRate=0"),
+        "{line}"
+    );
+}
+
+/// A candidate as the page of `tune` names it.
+fn told(candidate: &Candidate) -> String {
+    let Candidate { knob, target, .. } = candidate;
+    if matches!(knob, Knob::SocketBuffer { .. }) {
+        return "receive buffer of Corosync's sockets".to_owned();
+    }
+    if candidate.taken == Taken::AtEngineStart {
+        return format!("{knob} and a restart of Corosync");
+    }
+    let name = match knob.interface() {
+        Some(interface) => knob.to_string().replace(interface.as_str(), "IFACE"),
+        // The link of the cases.
+        None => knob.to_string().replace(".ring0.", ".IFACE."),
+    };
+    match (knob, target) {
+        // What fits this host: all of its processors, and the MTU that the file or the peers have.
+        (Knob::PacketSteering { .. } | Knob::Mtu { .. }, _) => name,
+        (_, Target::Value(value)) => format!("{name} {value}"),
+        (_, Target::Largest | Target::AtLeast(_) | Target::InTurn(_) | Target::Queues(_)) => name,
+        (_, Target::Times(n) | Target::TimesOrOf(n, _)) => format!("{name} × {n}"),
+    }
+}
+
+#[test]
+fn the_page_of_tune_says_what_is_tried() {
+    let checks = saved("", |case: &Case| {
+        case.ladder.is_none() && case.fanout.is_none()
+    });
+    // A knob of an interface needs one that is known: of each cause the case that has most, and what is tried in others
+    // and not in that one.
+    let mut tried: BTreeMap<String, Vec<Vec<String>>> = BTreeMap::new();
+    for plan in checks.iter().flat_map(|(_, case)| plans(case)) {
+        let all = plan.candidates.iter().map(told).collect::<Vec<_>>();
+        let known = tried.entry(plan.cause).or_default();
+        let has = |these: &[String], those: &[String]| those.iter().all(|k| these.contains(k));
+        if !known.iter().any(|these| has(these, &all)) {
+            known.retain(|these| !has(&all, these));
+            known.push(all);
+        }
+    }
+    let mut table = "| finding | tried, in this order |\n| --- | --- |\n".to_owned();
+    for (cause, lists) in tried {
+        let lists: Vec<String> = lists.iter().map(|knobs| knobs.join(", ")).collect();
+        table += &format!("| `{cause}` | {} |\n", lists.join("; or "));
+    }
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tune.md");
+    let page = fs::read_to_string(file).expect("the page");
+    let start = page.find("| finding | tried").expect("the table");
+    let end = start + page[start..].find("\n\n").expect("its end") + 1;
+    let new = [&page[..start], &table, &page[end..]].concat();
+    if updating() {
+        fs::write(file, new).expect("the page");
+    } else {
+        assert_eq!(page, new, "`make expected` writes it");
+    }
+}

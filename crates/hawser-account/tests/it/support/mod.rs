@@ -1,0 +1,5 @@
+//! What all saved cases are held to.
+
+pub mod json;
+pub mod logs;
+pub mod saved;

@@ -1,5 +1,6 @@
 //! Compiles the eBPF programs of the impairments, and the libraries that are loaded before programs: the one that gives a
-//! head a clock of its own, and the one that a machine's kernel needs. What comes out is embedded in the crate.
+//! head a clock of its own, and the one that stands between a machine's kernel and the host. What comes out is embedded in
+//! the crate.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -16,7 +17,7 @@ fn main() {
     println!("cargo::rustc-env=HAWSER_CLOCK_OFFSET={OFFSET}");
     let offset = format!("-DOFFSET_FILE=\"{OFFSET}\"");
     library("src/cluster/clock/clock.c", "clock.so", &[&offset]);
-    library("src/machines/registers/registers.c", "registers.so", &[]);
+    library("src/machines/preload/preload.c", "preload.so", &[]);
 }
 
 fn library(source: &str, object: &str, own: &[&str]) {

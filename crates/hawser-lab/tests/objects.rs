@@ -17,8 +17,8 @@ fn no_object_names_the_folder_of_its_build() {
             include_bytes!(concat!(env!("OUT_DIR"), "/clock.so")),
         ),
         (
-            "registers",
-            include_bytes!(concat!(env!("OUT_DIR"), "/registers.so")),
+            "preload",
+            include_bytes!(concat!(env!("OUT_DIR"), "/preload.so")),
         ),
     ];
     for (name, object) in objects {

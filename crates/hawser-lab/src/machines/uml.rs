@@ -6,7 +6,7 @@ use nix::sys::wait::WaitStatus;
 use super::folder;
 use super::image::Boots;
 use super::plan::{cards, is_head, memory};
-use super::registers;
+use super::preload;
 use super::serial::Plug;
 use crate::cluster::ShelfSpec;
 use crate::error::LabError;
@@ -42,7 +42,7 @@ pub(super) fn program(
         .called(AGAIN)
         .args(words(&state.spec, node, &image, identity))
         .args(serial_lines(serial))
-        .envs([("LD_PRELOAD", registers::put(&memory)?), ("TMPDIR", memory)]))
+        .envs([("LD_PRELOAD", preload::put(&memory)?), ("TMPDIR", memory)]))
 }
 
 /// What the kernel is started with. Paths are relative to the folder of its memory, since the sockets in it have

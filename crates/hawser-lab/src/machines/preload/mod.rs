@@ -1,14 +1,14 @@
-//! The library that is loaded into a machine's kernel before it starts: it hands on the processor's registers whole,
-//! however many the host's processor has (`registers.c`).
+//! The library that is loaded before a machine's kernel: it hands on the processor's registers whole, however many the
+//! host's processor has, and spares the host what nobody needs (`preload.c`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::LabError;
 
-const NAME: &str = "registers.so";
+const NAME: &str = "preload.so";
 
-const LIBRARY_CODE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/registers.so"));
+const LIBRARY_CODE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/preload.so"));
 
 /// Puts it into a folder that only the machine's case sees; where it is.
 ///

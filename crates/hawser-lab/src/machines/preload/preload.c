@@ -1,0 +1,238 @@
+// Stands between a machine's kernel and the C library of the host: preloaded into it.
+//
+// It hands on the registers of a processor that has more of them than the kernel knows, such as one with AMX. User-mode
+// Linux sets the floating-point registers of its processes from a buffer as large as AVX-512 and protection keys need
+// (FP_SIZE, arch/x86/um/os-Linux/registers.c, 6.1). The host takes a whole XSAVE area of its own size or nothing (EFAULT,
+// xstateregs_set, arch/x86/kernel/fpu/regset.c), and the first process of such a machine died by it. What lies behind the
+// buffer belongs to components that the area's header calls unused, so it is zero: no process of a machine can ask for AMX.
+// Whether 6.12 needs it was not tried on such a processor.
+//
+// And it spares the host what the kernel asks for and nobody needs: registers that are known or set again before they are
+// used, and copies of the kernel that are dropped at once.
+
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+// From <linux/ptrace.h>, which does not go with <sys/ptrace.h>.
+enum { SYSEMU = 31, SYSEMU_SINGLESTEP = 32 };
+
+typedef long (*ptrace_function)(enum __ptrace_request, pid_t, void *, void *);
+typedef void *(*mmap_function)(void *, size_t, int, int, int, off64_t);
+typedef int (*begin_function)(void *);
+typedef int (*clone_function)(begin_function, void *, int, void *, ...);
+
+static void *next(const char *name)
+{
+	void *function = dlsym(RTLD_NEXT, name);
+	if (!function)
+		errno = ENOSYS;
+	return function;
+}
+
+// Twice what the largest processor of 2026 has; the kernel's own stacks are small, and one thread of it traces.
+static unsigned char area[32768];
+static size_t area_size;
+
+// The floating-point registers that the kernel has read or set last. It does so with a buffer of this length, and before
+// each step of a process it sets them: nearly always to what it has read after the last one.
+static struct {
+	pid_t process;
+	int has_them;
+	size_t length, size;
+	unsigned char registers[sizeof(area)];
+} known;
+
+static ptrace_function trace;
+
+static void know(pid_t process, size_t length, const struct iovec *registers, int has_them)
+{
+	known.process = process;
+	known.has_them = has_them;
+	known.length = length;
+	known.size = registers->iov_len;
+	memcpy(known.registers, registers->iov_base, registers->iov_len);
+}
+
+static long get(pid_t process, struct iovec *into)
+{
+	// A page fault asks twice.
+	if (process == known.process && into->iov_len == known.length) {
+		memcpy(into->iov_base, known.registers, known.size);
+		into->iov_len = known.size;
+		return 0;
+	}
+	size_t length = into->iov_len;
+	long result = trace(PTRACE_GETREGSET, process, (void *)NT_X86_XSTATE, into);
+	if (result >= 0)
+		know(process, length, into, 1);
+	return result;
+}
+
+static long set(pid_t process, const struct iovec *given)
+{
+	if (!area_size) {
+		struct iovec all = { area, sizeof(area) };
+		if (trace(PTRACE_GETREGSET, process, (void *)NT_X86_XSTATE, &all) < 0)
+			return -1;
+		area_size = all.iov_len;
+		memset(area, 0, sizeof(area));
+	}
+	if (process == known.process && given->iov_len == known.length &&
+	    !memcmp(given->iov_base, known.registers, known.size))
+		return 0;
+	struct iovec part = *given;
+	if (part.iov_len > area_size)
+		part.iov_len = area_size;
+	know(process, given->iov_len, &part, 0);
+	return 0;
+}
+
+// The process goes on.
+static long run(pid_t process)
+{
+	long result = 0;
+	if (process == known.process && !known.has_them) {
+		struct iovec all = { area, area_size };
+		memcpy(area, known.registers, known.size);
+		result = trace(PTRACE_SETREGSET, process, (void *)NT_X86_XSTATE, &all);
+	}
+	known.process = 0;
+	return result;
+}
+
+long ptrace(enum __ptrace_request request, ...)
+{
+	va_list rest;
+	va_start(rest, request);
+	pid_t process = va_arg(rest, pid_t);
+	void *address = va_arg(rest, void *);
+	void *data = va_arg(rest, void *);
+	va_end(rest);
+	if (!trace && !(trace = (ptrace_function)next("ptrace")))
+		return -1;
+	struct iovec *buffer = data;
+	int is_of_these = (long)address == NT_X86_XSTATE;
+	switch ((int)request) {
+	case PTRACE_GETREGSET:
+		if (is_of_these && buffer->iov_len <= sizeof(known.registers))
+			return get(process, buffer);
+		break;
+	case PTRACE_SETREGSET:
+		if (is_of_these && buffer->iov_len <= sizeof(known.registers))
+			return set(process, buffer);
+		break;
+	case PTRACE_GETREGS:
+	case PTRACE_SETREGS:
+	case PTRACE_GETSIGINFO:
+		break;
+	case PTRACE_CONT:
+		// The kernel's own code in the process runs, or takes a signal, by which the host resets them.
+		known.has_them = 0;
+		break;
+	case SYSEMU:
+	case SYSEMU_SINGLESTEP:
+		if (run(process) < 0)
+			return -1;
+		break;
+	default:
+		known.process = 0;
+	}
+	return trace(request, process, address, data);
+}
+
+// Each process of a machine begins as a copy of the kernel, and drops what it has of it (start_userspace,
+// arch/um/os-Linux/skas/process.c). A kernel maps its own memory page by page, so that copy takes long. It is made of a
+// small process instead: a copy of the kernel at its beginning, without what it had mapped. The kernel is the parent of
+// both.
+enum { STACK = 16384 };
+
+static struct {
+	int turn;
+	begin_function begin;
+	void *with;
+	int result;
+} *asked;
+
+static clone_function begin_process;
+static unsigned char stacks[2][STACK] __attribute__((aligned(16)));
+static pid_t small;
+
+static void give_turn(int to)
+{
+	__atomic_store_n(&asked->turn, to, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &asked->turn, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static void await_turn(int turn)
+{
+	int other;
+	while ((other = __atomic_load_n(&asked->turn, __ATOMIC_ACQUIRE)) != turn)
+		syscall(SYS_futex, &asked->turn, FUTEX_WAIT, other, NULL, NULL, 0);
+}
+
+enum { KERNEL, SMALL };
+
+static int copy_when_asked(void *unused)
+{
+	(void)unused;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGTERM, SIG_DFL);
+	for (;;) {
+		await_turn(SMALL);
+		int result = begin_process(asked->begin, stacks[1] + STACK, CLONE_FILES | CLONE_PARENT | SIGCHLD, asked->with);
+		asked->result = result < 0 ? -errno : result;
+		give_turn(KERNEL);
+	}
+}
+
+int clone(begin_function begin, void *stack, int flags, void *with, ...)
+{
+	if (!begin_process && !(begin_process = (clone_function)next("clone")))
+		return -1;
+	// Helpers of the kernel share its memory.
+	if (flags != (CLONE_FILES | SIGCHLD))
+		return begin_process(begin, stack, flags, with);
+	if (!small) {
+		asked = mmap(NULL, sizeof(*asked), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		if (asked == MAP_FAILED)
+			return -1;
+		pid_t process = begin_process(copy_when_asked, stacks[0] + STACK, flags, NULL);
+		if (process < 0)
+			return -1;
+		small = process;
+	}
+	asked->begin = begin;
+	asked->with = with;
+	give_turn(SMALL);
+	await_turn(KERNEL);
+	if (asked->result < 0) {
+		errno = -asked->result;
+		return -1;
+	}
+	return asked->result;
+}
+
+void *mmap64(void *address, size_t length, int protection, int flags, int file, off64_t offset)
+{
+	static mmap_function map;
+	if (!map && !(map = (mmap_function)next("mmap64")))
+		return MAP_FAILED;
+	void *mapped = map(address, length, protection, flags, file, offset);
+	if (mapped != MAP_FAILED && (flags & MAP_SHARED) && (flags & MAP_FIXED))
+		madvise(mapped, length, MADV_DONTFORK);
+	return mapped;
+}

@@ -190,30 +190,46 @@ fn nothing_is_left_of_machines_whose_up_was_killed_or_interrupted() {
     let ups = ups.chain([("uml", &["--cluster"][..], "client1")]);
     let signals = [Signal::SIGKILL, Signal::SIGINT];
     for ((kind, of, last), signal) in ups.flat_map(|up| signals.map(|it| (up, it))) {
-        let lab = Lab::planned();
-        let mut up = lab
-            .command(&[&["up", "--machines", kind][..], of].concat())
-            .stderr(Stdio::null())
-            .stdout(Stdio::null())
-            .spawn()
-            .expect("hawser runs");
-        // While its kernels boot.
-        assert!(eventually(SLOW, || processes_of_machines(lab.name(), last) > 0));
-        kill(Pid::from_raw(up.id() as i32), signal).expect("a process");
-        up.wait().expect("its end");
+        let asked = [&["--machines", kind][..], of].concat();
+        let boots = |lab: &Lab| processes_of_machines(lab.name(), last) > 0;
+        let lab = ended_up(&asked, boots, signal);
         let none = || processes_of_machines(lab.name(), "") == 0;
         assert!(
             eventually(Duration::from_secs(30), none),
-            "{kind} {of:?}, {signal}: a kernel runs on"
+            "{asked:?}, {signal}: a kernel runs on"
         );
-        // Who was killed leaves files, which the next command removes.
-        lab.run(&["down"]);
-        assert_eq!(
-            remains(lab.name()),
-            Vec::<String>::new(),
-            "{kind} {of:?}, {signal}"
-        );
+        nothing_is_left(&lab, &format!("{asked:?}, {signal}"));
     }
+    // Machines that are up outlast who was killed while it built a cluster on them, but not who was interrupted.
+    for signal in signals {
+        let is_built =
+            |lab: &Lab| lab.run(&["exec", "head1", "--", "pidof", "corosync"]).code == Some(0);
+        let lab = ended_up(&["--machines", "--cluster"], is_built, signal);
+        let runs_on = processes_of_machines(lab.name(), "head1") > 0;
+        assert_eq!(runs_on, signal == Signal::SIGKILL, "{signal}");
+        nothing_is_left(&lab, &format!("while the cluster is built, {signal}"));
+    }
+}
+
+/// A lab whose `up` was ended at a moment.
+fn ended_up(asked: &[&str], moment: impl Fn(&Lab) -> bool, signal: Signal) -> Lab {
+    let lab = Lab::planned();
+    let mut up = lab
+        .command(&[&["up"], asked].concat())
+        .stderr(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("hawser runs");
+    assert!(eventually(SLOW, || moment(&lab)), "{asked:?}");
+    kill(Pid::from_raw(up.id() as i32), signal).expect("a process");
+    up.wait().expect("its end");
+    lab
+}
+
+/// Who was killed leaves files, which the next command removes.
+fn nothing_is_left(lab: &Lab, of: &str) {
+    lab.run(&["down"]);
+    assert_eq!(remains(lab.name()), Vec::<String>::new(), "{of}");
 }
 
 #[test]
@@ -270,10 +286,8 @@ fn the_kernels_nfs_server_takes_what_hawser_tells_it() {
 fn login(lab: &Lab, node: &str, address: &str) {
     let script = format!(
         "set -e\n\
-         printf 'defaults {{\\n user_friendly_names yes\\n find_multipaths no\\n}}\\noverrides {{\\n no_path_retry queue\\n}}\\n' >/etc/multipath.conf\n\
          modprobe -a iscsi_tcp dm-multipath; systemctl start iscsid multipathd\n\
          iscsiadm -m discovery -t sendtargets -p {address}\n\
-         iscsiadm -m node -o update -n node.session.timeo.replacement_timeout -v 5\n\
          iscsiadm -m node --login; udevadm settle"
     );
     lab.sh(node, &script);
@@ -305,6 +319,11 @@ fn a_client_with_two_paths_writes_on_when_a_cable_of_one_is_pulled() {
         "hawser exports start tank --root /tank --iqn iqn.2026-01.lab --backend lio {portals}"
     );
     lab.sh("head1", &offer);
+    lab.sh(
+        "head2",
+        "printf 'defaults {\\n user_friendly_names yes\\n find_multipaths no\\n}\\noverrides {\\n no_path_retry queue\\n}\\n' >/etc/multipath.conf\n\
+         echo 'node.session.timeo.replacement_timeout = 5' >>/etc/iscsi/iscsid.conf",
+    );
     login(&lab, "head2", "10.72.0.1");
     lab.sh(
         "head2",

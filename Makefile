@@ -58,7 +58,7 @@ test-machines: build ## labs of machines with kernels of their own (docs/machine
 
 expected: ## writes the answers that the saved cases expect, and what is tried (docs/tune.md), again; shows what changed
 	@UPDATE_CASES=1 $(CARGO) test -q -p hawser-account --test it
-	@UPDATE_CASES=1 $(CARGO) test -q -p hawser-import --test it
+	@UPDATE_CASES=1 $(CARGO) test -q -p hawser-import --test it -- golden:: draft::
 	@UPDATE_CASES=1 $(CARGO) test -q -p hawser-watch --test it live::
 	@UPDATE_CASES=1 $(CARGO) test -q -p hawser-top --test screens
 	@git --no-pager diff --stat -p -U1 -- cases crates/hawser-account/src/causes docs/tune.md crates/hawser-watch/tests/it/live crates/hawser-top/tests/screens

@@ -200,13 +200,15 @@ fn nothing_is_left_of_machines_whose_up_was_killed_or_interrupted() {
         );
         nothing_is_left(&lab, &format!("{asked:?}, {signal}"));
     }
-    // Machines that are up outlast who was killed while it built a cluster on them, but not who was interrupted.
+    // Machines that are up outlive an `up` that is killed while it builds their cluster. An interrupted `up` takes them down.
     for signal in signals {
         let is_built =
             |lab: &Lab| lab.run(&["exec", "head1", "--", "pidof", "corosync"]).code == Some(0);
         let lab = ended_up(&["--machines", "--cluster"], is_built, signal);
-        let runs_on = processes_of_machines(lab.name(), "head1") > 0;
-        assert_eq!(runs_on, signal == Signal::SIGKILL, "{signal}");
+        match signal {
+            Signal::SIGKILL => assert_eq!(lab.sh("head1", "echo here"), "here\n"),
+            _ => assert_eq!(processes_of_machines(lab.name(), ""), 0, "{signal}"),
+        }
         nothing_is_left(&lab, &format!("while the cluster is built, {signal}"));
     }
 }
@@ -222,7 +224,8 @@ fn ended_up(asked: &[&str], moment: impl Fn(&Lab) -> bool, signal: Signal) -> La
         .expect("hawser runs");
     assert!(eventually(SLOW, || moment(&lab)), "{asked:?}");
     kill(Pid::from_raw(up.id() as i32), signal).expect("a process");
-    up.wait().expect("its end");
+    let ended = up.wait().expect("its end");
+    assert!(!ended.success(), "{asked:?} was done before");
     lab
 }
 

@@ -1,6 +1,6 @@
 //! What the logs of heads tell of which one had a log device of a ZFS pool that the other did not have, when the pool was moved to the
-//! other (`cases/refused`). What is expected lies in `cases/incident/`; `UPDATE_CASES=1 cargo test -p hawser-account --test
-//! incident_refused` writes that again.
+//! other (`cases/refused`). What is expected lies in `cases/incident/`; `UPDATE_CASES=1 cargo test -p hawser-account --test it
+//! incident_refused::` writes that again.
 
 use crate::support::logs::{lab, logs};
 use crate::support::saved::hold_incident;

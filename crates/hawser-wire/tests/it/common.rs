@@ -21,7 +21,8 @@ use nix::sched::{CloneFlags, unshare};
 /// The key of all experiments.
 pub const KEY: RunKey = RunKey(0x5eed_0123_4567_89ab);
 
-/// Experiments of one program run one after the other: traffic must not disturb traffic.
+/// Experiments run one after the other: traffic must not disturb traffic. Tests without any run beside them unless the
+/// program has one thread, as packaging/run-tests gives it.
 static TURN: Mutex<()> = Mutex::new(());
 
 type Job = Box<dyn FnOnce() + Send>;

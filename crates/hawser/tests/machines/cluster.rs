@@ -932,24 +932,28 @@ fn appliance(lab: &Lab, look: impl Fn(&str)) -> Value {
     );
     assert_eq!(verified, "", "its own Pacemaker finds the CIB right");
 
-    // The client's kernel has a file system on a pool that moves under it. It is set up as Hawser prints it.
-    for (name, path) in [
-        ("multipath.conf", "/etc/multipath.conf"),
-        ("iscsid.conf", "/etc/iscsi/iscsid.conf"),
-    ] {
+    // The client's kernel has a file system on a pool that moves under it. The client is set up as Hawser prints it.
+    let put = |name: &str, path: &str| {
         let printed = support::run(&["clients", "print", name, "--lab", lab.name()]);
         assert_eq!(printed.code, Some(0), "{}", printed.stderr);
-        lab.sh(
-            "client1",
-            &format!("cat >{path} <<'EOF'\n{}EOF", printed.stdout),
-        );
-    }
+        let write = format!("cat >{path} <<'EOF'\n{}EOF", printed.stdout);
+        lab.sh("client1", &write);
+        printed.stdout
+    };
+    put("iscsid.conf", "/etc/iscsi/iscsid.conf");
+    let printed = put("multipath.conf", "/etc/multipath.conf");
+    let retry = "no_path_retry ";
+    let mut looks = printed
+        .lines()
+        .filter_map(|it| it.trim().strip_prefix(retry));
+    let looks: u32 = looks.next().expect("looks").parse().expect("a number");
     login(lab, "client1", "10.72.2.208");
     let said = lab.sh(
         "client1",
         "multipath -t 2>&1 >/dev/null; multipathd show config local",
     );
-    assert!(!said.contains("invalid keyword"), "{said}");
+    let taken = said.contains(&format!("{retry}{looks}"));
+    assert!(taken && !said.contains("invalid keyword"), "{said}");
     lab.sh(
         "client1",
         "mkfs.ext4 -q /dev/mapper/mpatha && mount /dev/mapper/mpatha /mnt",
@@ -964,7 +968,8 @@ fn appliance(lab: &Lab, look: impl Fn(&str)) -> Value {
         "{said:#}"
     );
     assert_eq!(asked.code, Some(0), "{said:#}");
-    assert!(device["wait"]["seconds"].as_f64() > Some(600.0), "{said:#}");
+    let waits = device["wait"]["seconds"].as_f64().expect("an end");
+    assert!(waits >= f64::from(looks) * 5.0, "{said:#}");
     // Only who is registered may write, and that is to outlast a loss of power.
     lab.sh(
         "client1",

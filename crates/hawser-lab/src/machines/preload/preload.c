@@ -1,14 +1,14 @@
-// Stands between a machine's kernel and the C library of the host: preloaded into it.
+// Stands between a machine's kernel and the C library of the host: the kernel is started with this library preloaded.
 //
-// It hands on the registers of a processor that has more of them than the kernel knows, such as one with AMX. User-mode
-// Linux sets the floating-point registers of its processes from a buffer as large as AVX-512 and protection keys need
+// The library hands on the registers of a processor that has more of them than the kernel knows, such as one with AMX.
+// User-mode Linux sets the floating-point registers of its processes from a buffer as large as AVX-512 and protection keys need
 // (FP_SIZE, arch/x86/um/os-Linux/registers.c, 6.1). The host takes a whole XSAVE area of its own size or nothing (EFAULT,
 // xstateregs_set, arch/x86/kernel/fpu/regset.c), and the first process of such a machine died by it. What lies behind the
 // buffer belongs to components that the area's header calls unused, so it is zero: no process of a machine can ask for AMX.
 // Whether 6.12 needs it was not tried on such a processor.
 //
-// And it spares the host what the kernel asks for and nobody needs: registers that are known or set again before they are
-// used, and copies of the kernel that are dropped at once.
+// The library also spares the host work that changes nothing: to read registers that are known, to set registers twice, to
+// copy the whole kernel for each new process.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -25,6 +25,8 @@
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 // From <linux/ptrace.h>, which does not go with <sys/ptrace.h>.
@@ -101,11 +103,13 @@ static long set(pid_t process, const struct iovec *given)
 	return 0;
 }
 
-// The process goes on.
+// The process goes on, with the registers that it was given last.
 static long run(pid_t process)
 {
+	if (!process || process != known.process)
+		return 0;
 	long result = 0;
-	if (process == known.process && !known.has_them) {
+	if (!known.has_them && area_size) {
 		struct iovec all = { area, area_size };
 		memcpy(area, known.registers, known.size);
 		result = trace(PTRACE_SETREGSET, process, (void *)NT_X86_XSTATE, &all);
@@ -140,7 +144,7 @@ long ptrace(enum __ptrace_request request, ...)
 	case PTRACE_GETSIGINFO:
 		break;
 	case PTRACE_CONT:
-		// The kernel's own code in the process runs, or takes a signal, by which the host resets them.
+		// The process runs the kernel's code, or takes a signal; the host then resets the registers.
 		known.has_them = 0;
 		break;
 	case SYSEMU:
@@ -149,15 +153,16 @@ long ptrace(enum __ptrace_request request, ...)
 			return -1;
 		break;
 	default:
-		known.process = 0;
+		// Among others: a core dump reads them in another form.
+		run(process);
 	}
 	return trace(request, process, address, data);
 }
 
-// Each process of a machine begins as a copy of the kernel, and drops what it has of it (start_userspace,
-// arch/um/os-Linux/skas/process.c). A kernel maps its own memory page by page, so that copy takes long. It is made of a
-// small process instead: a copy of the kernel at its beginning, without what it had mapped. The kernel is the parent of
-// both.
+// User-mode Linux copies itself for each new process of a machine (start_userspace, arch/um/os-Linux/skas/process.c), and
+// unmaps what the copy has of it (init_new_context, arch/um/kernel/skas/mmu.c). It maps its own memory page by page, so that
+// takes long. The library has a small process copied instead: itself a copy of the kernel from before the first process,
+// without the memory that the kernel had mapped. The kernel is the parent of both.
 enum { STACK = 16384 };
 
 static struct {
@@ -177,11 +182,15 @@ static void give_turn(int to)
 	syscall(SYS_futex, &asked->turn, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-static void await_turn(int turn)
+// 0: it has not come within a second.
+static int await_turn(int turn)
 {
+	struct timespec second = { 1, 0 };
 	int other;
 	while ((other = __atomic_load_n(&asked->turn, __ATOMIC_ACQUIRE)) != turn)
-		syscall(SYS_futex, &asked->turn, FUTEX_WAIT, other, NULL, NULL, 0);
+		if (syscall(SYS_futex, &asked->turn, FUTEX_WAIT, other, &second, NULL, 0) < 0 && errno == ETIMEDOUT)
+			return 0;
+	return 1;
 }
 
 enum { KERNEL, SMALL };
@@ -190,9 +199,15 @@ static int copy_when_asked(void *unused)
 {
 	(void)unused;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
+	signal(SIGWINCH, SIG_IGN);
+	// No process of the machine may write there.
+	if (madvise(asked, sizeof(*asked), MADV_DONTFORK) < 0)
+		_exit(1);
 	for (;;) {
-		await_turn(SMALL);
+		while (!await_turn(SMALL))
+			;
 		int result = begin_process(asked->begin, stacks[1] + STACK, CLONE_FILES | CLONE_PARENT | SIGCHLD, asked->with);
 		asked->result = result < 0 ? -errno : result;
 		give_turn(KERNEL);
@@ -203,7 +218,7 @@ int clone(begin_function begin, void *stack, int flags, void *with, ...)
 {
 	if (!begin_process && !(begin_process = (clone_function)next("clone")))
 		return -1;
-	// Helpers of the kernel share its memory.
+	// Helpers of the kernel share its memory; the one that does not is for the size of a terminal, which no machine has.
 	if (flags != (CLONE_FILES | SIGCHLD))
 		return begin_process(begin, stack, flags, with);
 	if (!small) {
@@ -218,7 +233,12 @@ int clone(begin_function begin, void *stack, int flags, void *with, ...)
 	asked->begin = begin;
 	asked->with = with;
 	give_turn(SMALL);
-	await_turn(KERNEL);
+	while (!await_turn(KERNEL))
+		if (waitpid(small, NULL, WNOHANG | __WALL) == small) {
+			small = 0;
+			errno = EAGAIN;
+			return -1;
+		}
 	if (asked->result < 0) {
 		errno = -asked->result;
 		return -1;

@@ -45,7 +45,7 @@ test: ## unit tests, golden cases, and the lab tests
 test-all: hawser ## the same against the release binary, and the lab tests that are left out of every change
 	@HAWSER_BIN=$(CURDIR)/target/release/hawser packaging/run-tests --all
 
-test-unit: ## what needs no lab: four and a half minutes on a slow machine, when it is built
+test-unit: ## what needs no lab: five minutes on a slow machine, when it is built
 	@packaging/setup build
 	@packaging/run-tests --unit
 

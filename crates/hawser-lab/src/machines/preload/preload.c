@@ -129,16 +129,12 @@ long ptrace(enum __ptrace_request request, ...)
 	if (!trace && !(trace = (ptrace_function)next("ptrace")))
 		return -1;
 	struct iovec *buffer = data;
-	int is_of_these = (long)address == NT_X86_XSTATE;
 	switch ((int)request) {
 	case PTRACE_GETREGSET:
-		if (is_of_these && buffer->iov_len <= sizeof(known.registers))
-			return get(process, buffer);
-		break;
 	case PTRACE_SETREGSET:
-		if (is_of_these && buffer->iov_len <= sizeof(known.registers))
-			return set(process, buffer);
-		break;
+		if ((long)address != NT_X86_XSTATE || buffer->iov_len > sizeof(known.registers))
+			break;
+		return request == PTRACE_GETREGSET ? get(process, buffer) : set(process, buffer);
 	case PTRACE_GETREGS:
 	case PTRACE_SETREGS:
 	case PTRACE_GETSIGINFO:

@@ -10,11 +10,8 @@ use hawser_model::drill::{ClientRecord, DrillCase};
 use hawser_model::finding::WordedFinding;
 use hawser_model::output::drill::DrillReport;
 
+use crate::support::logs::drill;
 use crate::support::saved::{self, found, hold_answers, hold_pages, planted};
-
-fn load(name: &str) -> DrillCase {
-    hawser_cases::read(&format!("drill/{name}"))
-}
 
 /// Every folder, in order.
 fn saved() -> Vec<(String, DrillCase)> {
@@ -71,7 +68,7 @@ fn a_real_drill_is_explained_to_within_fifty_milliseconds() {
         "sans-down",
         "boot-awaited",
     ] {
-        let answer = explain(&load(name));
+        let answer = explain(&drill(name));
         assert!(
             answer.unattributed_s <= 0.05,
             "{name}: {}",
@@ -83,7 +80,7 @@ fn a_real_drill_is_explained_to_within_fifty_milliseconds() {
 
 #[test]
 fn the_phases_of_a_power_cut_come_in_their_order() {
-    let answer = explain(&load("power-cut"));
+    let answer = explain(&drill("power-cut"));
     let at = |name: &str| {
         let mut phases = answer.phases.iter();
         phases
@@ -130,8 +127,8 @@ fn three_minutes_less(line: &String) -> String {
 
 #[test]
 fn clocks_that_differ_are_put_on_one() {
-    let as_it_was = explain(&load("power-cut"));
-    let mut case = load("power-cut");
+    let as_it_was = explain(&drill("power-cut"));
+    let mut case = drill("power-cut");
     // The surviving head's clock is three minutes slow, and the client's a second fast.
     let late = |line: &String| three_minutes_less(line);
     for logs in case.logs.values_mut() {

@@ -2,6 +2,7 @@
 //! `cases/incident/`; `UPDATE_CASES=1 cargo test -p hawser-account --test it incident::` writes that again, for a person to read
 //! the difference.
 
+use crate::support::logs::{self, drill, of_drill};
 use crate::support::saved::hold_incident;
 use hawser_account::incident::{LogFile, LogKind, Names, incidents};
 use hawser_model::drill::DrillCase;
@@ -23,48 +24,21 @@ const RECORDED: [&str; 11] = [
     "duel",
 ];
 
-fn case(name: &str) -> DrillCase {
-    hawser_cases::read(&format!("drill/{name}"))
-}
-
-/// The logs as they would lie in a folder.
-fn files(case: &DrillCase) -> Vec<LogFile> {
-    let heads = case.logs.iter();
-    heads
-        .flat_map(|(host, logs)| {
-            [
-                (LogKind::Corosync, &logs.corosync),
-                (LogKind::Pacemaker, &logs.pacemaker),
-            ]
-            .map(|(kind, lines)| LogFile {
-                kind,
-                folder: host.to_string(),
-                text: lines.join("\n"),
-            })
-        })
-        .collect()
-}
-
 fn told(case: &DrillCase) -> IncidentsReport {
-    incidents(
-        &files(case),
-        &case.cluster.pools,
-        &Names::default(),
-        case.recorded,
-    )
+    logs::told(case, &of_drill(case))
 }
 
 #[test]
 fn the_logs_of_each_recorded_drill_tell_what_is_expected() {
     for name in RECORDED {
-        hold_incident(name, &told(&case(name)));
+        hold_incident(name, &told(&drill(name)));
     }
 }
 
 #[test]
 fn a_head_that_is_lost_or_boots_has_its_links_with_it() {
     for name in RECORDED {
-        for incident in told(&case(name)).incidents {
+        for incident in told(&drill(name)).incidents {
             assert_eq!(incident.links, [], "{name}: {}", incident.trigger);
             assert!(incident.outage_s.is_some(), "{name}: {}", incident.trigger);
         }
@@ -76,7 +50,7 @@ fn a_head_that_is_lost_or_boots_has_its_links_with_it() {
 #[test]
 fn what_the_logs_tell_is_within_what_the_client_waited() {
     for name in ["power-cut", "stock-power-cut", "switchover", "hang"] {
-        let case = case(name);
+        let case = drill(name);
         let drill = hawser_account::outage::explain_drill(&case);
         let report = told(&case);
         let own = report
@@ -106,16 +80,16 @@ fn what_the_logs_tell_is_within_what_the_client_waited() {
 
 #[test]
 fn names_alone_tell_which_resources_are_one_service() {
-    let case = case("power-cut");
+    let case = drill("power-cut");
     let with = told(&case);
-    let without = incidents(&files(&case), &[], &Names::default(), case.recorded);
+    let without = incidents(&of_drill(&case), &[], &Names::default(), case.recorded);
     assert_eq!(with, without);
 }
 
 #[test]
 fn a_clock_that_is_ahead_changes_no_length() {
-    let case = case("failed-start");
-    let mut ahead = files(&case);
+    let case = drill("failed-start");
+    let mut ahead = of_drill(&case);
     // head1 writes an hour more.
     for file in ahead.iter_mut().filter(|file| file.folder == "head1") {
         file.text = file.text.replace("Nov 22 14:", "Nov 22 15:");
@@ -151,8 +125,8 @@ fn a_clock_that_is_ahead_changes_no_length() {
 /// A lost head that stood still says so when it runs again: that is no fault of the network.
 #[test]
 fn a_pause_that_the_lost_head_tells_is_the_cause() {
-    let case = case("hang");
-    let mut files = files(&case);
+    let case = drill("hang");
+    let mut files = of_drill(&case);
     let log = files
         .iter_mut()
         .find(|f| f.folder == "head2" && f.kind == LogKind::Corosync);

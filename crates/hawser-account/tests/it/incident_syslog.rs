@@ -2,6 +2,7 @@
 //! what is missing is said. The recorded lines are written again as rsyslog and the journal have them. What is expected lies
 //! in `cases/incident/syslog-*.json`; `UPDATE_CASES=1 cargo test -p hawser-account --test it incident_syslog::` writes that again.
 
+use crate::support::logs::{drill, of_drill, told};
 use crate::support::saved::hold_incident;
 use hawser_account::incident::{LogFile, LogKind, Names, Syslog, incidents};
 use hawser_model::drill::DrillCase;
@@ -9,10 +10,6 @@ use hawser_model::output::incident::IncidentsReport;
 use proptest::prelude::*;
 
 const RECORDED: [&str; 4] = ["power-cut", "switchover", "target-killed", "hang"];
-
-fn case(name: &str) -> DrillCase {
-    hawser_cases::read(&format!("drill/{name}"))
-}
 
 /// How a syslog stamps its lines.
 #[derive(Clone, Copy, Debug)]
@@ -90,31 +87,10 @@ fn files(text: &str) -> Vec<LogFile> {
     syslog.logs().0
 }
 
-fn told(case: &DrillCase, files: &[LogFile]) -> IncidentsReport {
-    incidents(files, &case.cluster.pools, &Names::default(), case.recorded)
-}
-
-/// The logs as they would lie in a folder.
-fn own(case: &DrillCase) -> Vec<LogFile> {
-    let heads = case.logs.iter();
-    let both = heads.flat_map(|(host, logs)| {
-        [
-            (LogKind::Corosync, &logs.corosync),
-            (LogKind::Pacemaker, &logs.pacemaker),
-        ]
-        .map(|(kind, lines)| LogFile {
-            kind,
-            folder: host.to_string(),
-            text: lines.join("\n"),
-        })
-    });
-    both.collect()
-}
-
 #[test]
 fn a_central_syslog_of_each_recorded_drill_tells_what_is_expected() {
     for name in RECORDED {
-        let case = case(name);
+        let case = drill(name);
         let report = told(&case, &files(&central(&case, Stamp::Seconds)));
         hold_incident(&format!("syslog-{name}"), &report);
     }
@@ -124,8 +100,8 @@ fn a_central_syslog_of_each_recorded_drill_tells_what_is_expected() {
 #[test]
 fn syslog_tells_the_same_incidents_and_outages_as_the_logs_themselves() {
     for name in RECORDED {
-        let case = case(name);
-        let whole = told(&case, &own(&case));
+        let case = drill(name);
+        let whole = told(&case, &of_drill(&case));
         for (stamp, within_s) in [
             (Stamp::Rfc3339, 0.2),
             (Stamp::Seconds, 1.2),
@@ -164,7 +140,7 @@ fn syslog_tells_the_same_incidents_and_outages_as_the_logs_themselves() {
 #[test]
 fn without_agents_the_outages_are_the_same_and_that_is_a_gap() {
     for name in RECORDED {
-        let case = case(name);
+        let case = drill(name);
         let files = files(&central(&case, Stamp::Rfc3339));
         let by_cib = told(&case, &files);
         let by_name = incidents(&files, &[], &Names::default(), case.recorded);
@@ -230,18 +206,20 @@ Nov 22 11:14:21 head2 pacemaker-controld[4]:  notice: Transition 3 (Complete=5, 
 #[test]
 fn what_a_log_of_its_own_tells_is_not_told_again_by_syslog() {
     for name in RECORDED {
-        let case = case(name);
-        let whole = told(&case, &own(&case));
+        let case = drill(name);
+        let whole = told(&case, &of_drill(&case));
         for stamp in [Stamp::Seconds, Stamp::Rfc3339, Stamp::ShortFull] {
             let syslog = files(&central(&case, stamp));
-            let both: Vec<LogFile> = syslog.into_iter().chain(own(&case)).collect();
+            let both: Vec<LogFile> = syslog.into_iter().chain(of_drill(&case)).collect();
             let both = told(&case, &both);
             assert_eq!(both.incidents, whole.incidents, "{name}, {stamp:?}");
             assert_eq!(both.gaps, whole.gaps, "{name}, {stamp:?}");
         }
         // Of one head there is its log, of the other one syslog alone.
         let first = case.logs.keys().next().unwrap().to_string();
-        let mixed = own(&case).into_iter().filter(|log| log.folder == first);
+        let mixed = of_drill(&case)
+            .into_iter()
+            .filter(|log| log.folder == first);
         let syslog = files(&central(&case, Stamp::Seconds));
         let mixed = told(&case, &mixed.chain(syslog).collect::<Vec<_>>());
         assert_eq!(mixed.incidents.len(), whole.incidents.len(), "{name}");

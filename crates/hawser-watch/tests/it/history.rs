@@ -22,6 +22,8 @@ use hawser_watch::history::{history, own_history};
 use hawser_watch::live::newest;
 use hawser_watch::recorder::Recorder;
 
+use crate::watched::file;
+
 /// Lines of an incident that is too large to be kept.
 const LARGE: usize = 1000;
 
@@ -188,8 +190,7 @@ fn what_a_watch_has_kept_tells_the_same_when_the_logs_were_rotated_away() {
 
 #[test]
 fn a_cut_link_is_told_by_the_file_s_names_and_kept_as_what_it_is() {
-    let text = include_str!("../../../../examples/lab/hawser.toml");
-    let file = parse_complete(text, "hawser.toml").unwrap();
+    let file = file();
     let logs = [
         (
             "head1",

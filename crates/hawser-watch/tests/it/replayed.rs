@@ -9,11 +9,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::recorded::{Recording, Replayed, Tape};
+use crate::watched::file;
 use hawser_agent::questions::ReadPulse;
 use hawser_host::frame::FrameError;
 use hawser_host::server::Work;
 use hawser_host::{Ask, Clock, Host, Own, Stop};
-use hawser_model::cluster_file::{ClusterFile, parse_complete};
+use hawser_model::cluster_file::parse_complete;
 use hawser_model::names::HostName;
 use hawser_watch::changes::Change;
 use hawser_watch::run::{EVERY, Look, Looker, OwnView, Viewed, Watch};
@@ -24,14 +25,6 @@ const HEAD: &str = "head1";
 
 /// So many seconds are read second by second.
 const SECONDLY: u64 = 1000;
-
-fn file() -> ClusterFile {
-    parse_complete(
-        include_str!("../../../../examples/lab/hawser.toml"),
-        "hawser.toml",
-    )
-    .unwrap()
-}
 
 /// Looks at the cluster at once.
 struct AtOnce {

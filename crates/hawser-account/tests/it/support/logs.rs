@@ -1,9 +1,11 @@
-//! The logs of a lab's heads as they were recorded, in folders of `cases/`.
+//! The logs of a lab's heads as they were recorded, in folders of `cases/` and in drills.
 
 use std::fs;
 use std::path::Path;
 
-use hawser_account::incident::{LogFile, LogKind, Names};
+use hawser_account::incident::{LogFile, LogKind, Names, incidents};
+use hawser_model::drill::DrillCase;
+use hawser_model::output::incident::IncidentsReport;
 
 /// Those of head1 and head2 that lie in a folder.
 pub fn logs(below: &str) -> Vec<LogFile> {
@@ -29,4 +31,31 @@ pub fn lab() -> Names {
         nodes: [(1, "head1".into()), (2, "head2".into())].into(),
         links: [(0, "ring0".into()), (1, "ring1".into())].into(),
     }
+}
+
+/// A recorded drill.
+pub fn drill(name: &str) -> DrillCase {
+    hawser_cases::read(&format!("drill/{name}"))
+}
+
+/// The logs of a drill's heads as they would lie in a folder.
+pub fn of_drill(case: &DrillCase) -> Vec<LogFile> {
+    let heads = case.logs.iter();
+    let both = heads.flat_map(|(host, logs)| {
+        [
+            (LogKind::Corosync, &logs.corosync),
+            (LogKind::Pacemaker, &logs.pacemaker),
+        ]
+        .map(|(kind, lines)| LogFile {
+            kind,
+            folder: host.to_string(),
+            text: lines.join("\n"),
+        })
+    });
+    both.collect()
+}
+
+/// What logs tell of a drill's cluster.
+pub fn told(case: &DrillCase, files: &[LogFile]) -> IncidentsReport {
+    incidents(files, &case.cluster.pools, &Names::default(), case.recorded)
 }

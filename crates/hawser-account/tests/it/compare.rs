@@ -15,7 +15,7 @@ fn answer(case: &Case) -> CompareReport {
 
 /// Every folder with a comparison, in order.
 fn saved() -> Vec<(String, Case)> {
-    saved::saved("", |case: &Case| case.compared)
+    saved::runs(|case| case.compared)
 }
 
 #[test]

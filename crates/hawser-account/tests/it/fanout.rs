@@ -13,7 +13,7 @@ fn answer(case: &Case) -> FanoutReport {
 
 /// Every folder with a fan-out, in order.
 fn saved() -> Vec<(String, Case)> {
-    saved::saved("", |case: &Case| case.fanout.is_some())
+    saved::runs(|case| case.fanout.is_some())
 }
 
 #[test]

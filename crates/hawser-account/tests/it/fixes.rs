@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use crate::support::saved::{saved, updating};
+use crate::support::saved::{runs, updating};
 use hawser_account::fixes::{Candidate, Plan, Taken, Target, plans, takes_a_boot};
 use hawser_model::case::{Case, Phase, PhaseKind, Stopped};
 use hawser_model::knob::Knob;
@@ -223,9 +223,7 @@ fn told(candidate: &Candidate) -> String {
 
 #[test]
 fn the_page_of_tune_says_what_is_tried() {
-    let checks = saved("", |case: &Case| {
-        case.ladder.is_none() && case.fanout.is_none()
-    });
+    let checks = runs(|case| case.ladder.is_none() && case.fanout.is_none());
     // A knob of an interface needs one that is known: of each cause the case that has most, and what is tried in others
     // and not in that one.
     let mut tried: BTreeMap<String, Vec<Vec<String>>> = BTreeMap::new();

@@ -8,7 +8,7 @@ use hawser_model::finding::WordedFinding;
 use crate::support::saved::{self, found, hold_answers, hold_pages, planted};
 
 fn saved() -> Vec<(String, CopyCase)> {
-    saved::saved("copy", |_| true)
+    saved::saved("copy")
 }
 
 #[test]

@@ -15,7 +15,7 @@ use crate::support::saved::{self, found, hold_answers, hold_pages, planted};
 
 /// Every folder, in order.
 fn saved() -> Vec<(String, DrillCase)> {
-    saved::saved("drill", |_| true)
+    saved::saved("drill")
 }
 
 #[test]

@@ -3,22 +3,31 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::sync::LazyLock;
 
 use hawser_cases::{Must, folder, names, read};
+use hawser_model::case::Case;
 use hawser_model::finding::WordedFinding;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::json::print;
 
-/// The cases of a folder that are wanted, in order, each with its name below `cases/`.
-pub fn saved<C>(below: &str, wanted: fn(&C) -> bool) -> Vec<(String, C)>
+/// The cases of a folder, in order, each with its name below `cases/`.
+pub fn saved<C>(below: &str) -> Vec<(String, C)>
 where
     C: Serialize + DeserializeOwned,
 {
-    let all = names(below).into_iter().map(|name| (read(&name), name));
-    let all = all.filter(|(case, _)| wanted(case));
-    all.map(|(case, name)| (name, case)).collect()
+    let all = names(below).into_iter();
+    all.map(|name| (name.clone(), read(&name))).collect()
+}
+
+/// The runs that are wanted, in order. Checks, ladders and what else is a [`Case`] lie beside each other: all are read once,
+/// for all tests.
+pub fn runs(wanted: fn(&Case) -> bool) -> Vec<(String, Case)> {
+    static ALL: LazyLock<Vec<(String, Case)>> = LazyLock::new(|| saved(""));
+    let all = ALL.iter().filter(|(_, case)| wanted(case));
+    all.cloned().collect()
 }
 
 /// Of these, the made-up ones, each with what must be said of it.

@@ -52,7 +52,7 @@ pub struct Breach {
 
 /// What a history shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Verdict {
+pub struct HistoryVerdict {
     /// Writes that were acknowledged.
     pub acknowledged: u64,
     /// Flushes that were acknowledged.
@@ -76,7 +76,7 @@ pub struct Verdict {
     pub breaches: Vec<Breach>,
 }
 
-impl Verdict {
+impl HistoryVerdict {
     /// Whether no rule is broken.
     pub fn is_clean(&self) -> bool {
         self.lost + self.stale + self.torn + self.unread == 0
@@ -120,7 +120,7 @@ impl Block {
 }
 
 /// Judges a history.
-pub fn check(history: &[Record], rules: Rules) -> Verdict {
+pub fn check(history: &[Record], rules: Rules) -> HistoryVerdict {
     let mut judge = Judge {
         rules,
         cache: false,
@@ -129,7 +129,7 @@ pub fn check(history: &[Record], rules: Rules) -> Verdict {
         path_lost: None,
         gone: BTreeMap::new(),
         at_the_end: false,
-        verdict: Verdict::default(),
+        verdict: HistoryVerdict::default(),
     };
     for (at, record) in history.iter().enumerate() {
         judge.hear(at, record);
@@ -146,7 +146,7 @@ struct Judge {
     /// For each writer how many deaths it has seen, and where in the history the last one was over for it.
     gone: BTreeMap<u8, (usize, usize)>,
     at_the_end: bool,
-    verdict: Verdict,
+    verdict: HistoryVerdict,
 }
 
 impl Judge {
@@ -287,7 +287,7 @@ impl Judge {
         }
     }
 
-    fn end(mut self) -> Verdict {
+    fn end(mut self) -> HistoryVerdict {
         let all = self.blocks.iter();
         let unread: Vec<(u32, u64)> = all
             .map(|(block, state)| (*block, state.last().1, state.seen_at_the_end))

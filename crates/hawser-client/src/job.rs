@@ -15,7 +15,7 @@ use crate::load::Load;
 use crate::stamp;
 use crate::target::Target;
 use crate::volume::{Device, Volume};
-use crate::writer::{Plan, Shared, Writer};
+use crate::writer::{Shared, Writer, WriterPlan};
 
 /// Opens a unit for the writer of this number, in the run of this number.
 pub type OpenUnit = fn(&Target, u8, u64) -> Box<dyn Volume>;
@@ -58,7 +58,7 @@ impl Job {
     ) -> Result<bool, String> {
         let load = self.load;
         load.check()?;
-        let plan = Plan {
+        let plan = WriterPlan {
             run: run_number(),
             load,
             patience: self.patience,

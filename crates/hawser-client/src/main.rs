@@ -14,7 +14,7 @@ use std::thread;
 
 use clap::Parser as _;
 use hawser_client::Client;
-use hawser_client::check::{Rules, Verdict, check};
+use hawser_client::check::{HistoryVerdict, Rules, check};
 use hawser_client::command_line::{Cli, ReadArgs, RunArgs, Verb};
 use hawser_client::history::{self, Log};
 use hawser_client::job::{Destination, Job};
@@ -59,7 +59,7 @@ fn judge(path: &std::path::Path, rules: Rules) -> Result<ExitCode, String> {
     let history = history::load(path).map_err(|e| e.to_string())?;
     let verdict = check(&history, rules);
     let felt = felt(&history);
-    let Verdict {
+    let HistoryVerdict {
         acknowledged,
         lost,
         stale,

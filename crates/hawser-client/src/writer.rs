@@ -27,7 +27,7 @@ const SHORTEST: Duration = Duration::from_micros(200);
 
 /// How the writers work.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan {
+pub struct WriterPlan {
     /// The number of the run.
     pub run: u64,
     /// How heavily.
@@ -58,7 +58,7 @@ struct Flight {
 /// A writer at work.
 pub struct Writer<'a> {
     number: u8,
-    plan: Plan,
+    plan: WriterPlan,
     shared: Shared<'a>,
     volume: Box<dyn Volume + 'a>,
     mine: Range<u32>,
@@ -76,7 +76,12 @@ pub struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     /// Writer number `number` of a plan.
-    pub fn new(number: u8, plan: Plan, shared: Shared<'a>, volume: Box<dyn Volume + 'a>) -> Self {
+    pub fn new(
+        number: u8,
+        plan: WriterPlan,
+        shared: Shared<'a>,
+        volume: Box<dyn Volume + 'a>,
+    ) -> Self {
         let first = u32::from(number) * plan.load.blocks;
         Self {
             number,

@@ -1,6 +1,6 @@
 //! Histories that break each rule, and histories that break none.
 
-use hawser_client::check::{Rules, Verdict, Wrong, check};
+use hawser_client::check::{HistoryVerdict, Rules, Wrong, check};
 use hawser_client::history::{CACHE, FUA, Kind, NOTHING, Record, TORN};
 use proptest::prelude::*;
 
@@ -80,12 +80,12 @@ impl Story {
         self.add(Kind::Final, 0, 0, 0)
     }
 
-    fn judged(&self, rules: Rules) -> Verdict {
+    fn judged(&self, rules: Rules) -> HistoryVerdict {
         check(&self.0, rules)
     }
 }
 
-fn only(verdict: &Verdict, wrong: Wrong) {
+fn only(verdict: &HistoryVerdict, wrong: Wrong) {
     let found: Vec<Wrong> = verdict.breaches.iter().map(|breach| breach.wrong).collect();
     assert_eq!(found, [wrong], "{verdict:?}");
 }

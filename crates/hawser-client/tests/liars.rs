@@ -8,7 +8,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use hawser_client::check::{Rules, Verdict, check};
+use hawser_client::check::{HistoryVerdict, Rules, check};
 use hawser_client::history;
 use hawser_client::load::Load;
 use hawser_client::stamp::{Page, SECTOR};
@@ -114,11 +114,11 @@ const FAST: Load = Load {
     ..Load::USUAL
 };
 
-fn judged(lie: Lie) -> Verdict {
+fn judged(lie: Lie) -> HistoryVerdict {
     judged_under(FAST, lie)
 }
 
-fn judged_under(load: Load, lie: Lie) -> Verdict {
+fn judged_under(load: Load, lie: Lie) -> HistoryVerdict {
     let stop = AtomicBool::new(false);
     let volume = Model {
         lie,

@@ -22,7 +22,7 @@ use crate::sender::{GREETING, MAGIC};
 use crate::sink::{Destination, Sink};
 use crate::spec::{ReceiveSpec, validate};
 use crate::tcp;
-use crate::writer::{Target, Writer};
+use crate::writer::{ReceivedCopy, Writer};
 
 /// A connection must show the run's key within this time.
 const GREETING_WITHIN: Duration = Duration::from_secs(1);
@@ -112,16 +112,16 @@ impl Receiver {
             });
         }
         let (sink, have) = Sink::open(place, offer, spec.options.checksum)?;
-        let target = Target {
+        let copy = ReceivedCopy {
             sink: &sink,
             blocks,
             have,
             digests: Digests::of(blocks),
         };
-        let received = receive(&spec, shared, &sockets, &peer, &target, offer);
+        let received = receive(&spec, shared, &sockets, &peer, &copy, offer);
         if received.is_err() || shared.is_stopping() {
-            let complete = blocks.count() as usize - target.digests.missing();
-            sink.give_up(complete + target.have.len());
+            let complete = blocks.count() as usize - copy.digests.missing();
+            sink.give_up(complete + copy.have.len());
         }
         received
     }
@@ -199,16 +199,16 @@ fn receive(
     shared: &Shared,
     sockets: &[Socket],
     peer: &str,
-    target: &Target<'_>,
+    copy: &ReceivedCopy<'_>,
     offer: Offer,
 ) -> Result<Option<u128>, CopyError> {
-    let have = list_to_bytes(target.have.iter());
+    let have = list_to_bytes(copy.have.iter());
     message::send(&sockets[0], peer, &spec.key, message::HAVE, &have)?;
     shared.go(offer.size);
     thread::scope(|scope| {
         for (stream, socket) in (0..).zip(sockets) {
             scope.spawn(move || {
-                if let Err(error) = stream_in(spec, shared, socket, peer, stream, target) {
+                if let Err(error) = stream_in(spec, shared, socket, peer, stream, copy) {
                     shared.fail(error);
                 }
             });
@@ -217,19 +217,19 @@ fn receive(
     if shared.is_stopping() {
         return Err(CopyError::Stopped);
     }
-    let missing = target.digests.missing();
+    let missing = copy.digests.missing();
     if missing > 0 {
         return Err(CopyError::Protocol {
             peer: peer.to_owned(),
             what: format!("the streams ended with {missing} blocks missing"),
         });
     }
-    let whole = target.digests.whole();
+    let whole = copy.digests.whole();
     // All of it is here. Whether it is of one source, the sender knows.
     if message::receive(&sockets[0], peer, &spec.key, message::SOURCE)? != message::GOOD {
         return Err(CopyError::Withdrawn);
     }
-    shared.working(Stage::Sync, 0, || target.sink.commit(offer.mode))?;
+    shared.working(Stage::Sync, 0, || copy.sink.commit(offer.mode))?;
     message::send(
         &sockets[0],
         peer,
@@ -246,10 +246,10 @@ fn stream_in(
     socket: &Socket,
     peer: &str,
     stream: u32,
-    target: &Target<'_>,
+    copy: &ReceivedCopy<'_>,
 ) -> Result<(), CopyError> {
     let mut taker = Taker::new(spec, shared, socket, peer, stream)?;
-    let mut writer = Writer::new(target, shared, socket, peer);
+    let mut writer = Writer::new(copy, shared, socket, peer);
     // Raw data is taken from the socket by the last stage: then nobody else may read ahead.
     let raw_may_come = spec.options.cipher.is_none() && !spec.options.checksum;
     pipe::drive(

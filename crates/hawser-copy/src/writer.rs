@@ -16,7 +16,7 @@ use crate::sink::Sink;
 use crate::zero_copy::Splicer;
 
 /// What the streams of a receiver share.
-pub(crate) struct Target<'a> {
+pub(crate) struct ReceivedCopy<'a> {
     pub(crate) sink: &'a Sink,
     pub(crate) blocks: Blocks,
     pub(crate) have: HashMap<u64, u128>,
@@ -34,7 +34,7 @@ struct Current {
 
 /// One stream's last stages.
 pub(crate) struct Writer<'a> {
-    target: &'a Target<'a>,
+    copy: &'a ReceivedCopy<'a>,
     shared: &'a Shared,
     socket: &'a Socket,
     peer: &'a str,
@@ -45,13 +45,13 @@ pub(crate) struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     pub(crate) fn new(
-        target: &'a Target<'a>,
+        copy: &'a ReceivedCopy<'a>,
         shared: &'a Shared,
         socket: &'a Socket,
         peer: &'a str,
     ) -> Self {
         Self {
-            target,
+            copy,
             shared,
             socket,
             peer,
@@ -88,7 +88,7 @@ impl<'a> Writer<'a> {
 
     fn data(&mut self, record: &Record<'_>) -> Result<(), CopyError> {
         self.advance(record)?;
-        let (sink, data) = (self.target.sink, record.payload);
+        let (sink, data) = (self.copy.sink, record.payload);
         if self.shared.options.checksum {
             if let Some(block) = &mut self.current {
                 self.shared.working(Stage::Verify, record.length, || {
@@ -110,7 +110,7 @@ impl<'a> Writer<'a> {
         if let (true, Some(block)) = (self.shared.options.checksum, &mut self.current) {
             add_zeros(&mut block.hasher, record.length);
         }
-        let sink = self.target.sink;
+        let sink = self.copy.sink;
         self.shared
             .working(Stage::Write, 0, || sink.hole(record.offset, record.length))?;
         self.shared.holes.fetch_add(record.length, Relaxed);
@@ -130,7 +130,7 @@ impl<'a> Writer<'a> {
             return Err(self.wrong("no pipe"));
         };
         let (mut at, end) = (record.offset, record.offset + record.length);
-        let sink = self.target.sink;
+        let sink = self.copy.sink;
         while at < end {
             let came = self.shared.waiting(Stage::Receive, 0, || {
                 splicer.take(self.socket, self.peer, end - at)
@@ -149,11 +149,11 @@ impl<'a> Writer<'a> {
     fn advance(&mut self, record: &Record<'_>) -> Result<(), CopyError> {
         if self.current.is_none() {
             let index = self
-                .target
+                .copy
                 .blocks
                 .starting_at(record.offset)
                 .ok_or_else(|| self.wrong("data that begins no block"))?;
-            let (at, end) = self.target.blocks.range(index);
+            let (at, end) = self.copy.blocks.range(index);
             self.current = Some(Current {
                 index,
                 at,
@@ -190,7 +190,7 @@ impl<'a> Writer<'a> {
             0
         };
         if got != sent {
-            let (start, end) = self.target.blocks.range(block.index);
+            let (start, end) = self.copy.blocks.range(block.index);
             return Err(CopyError::Checksum {
                 start,
                 end,
@@ -202,7 +202,7 @@ impl<'a> Writer<'a> {
     }
 
     fn empty_blocks(&mut self, record: &Record<'_>) -> Result<(), CopyError> {
-        let blocks = self.target.blocks;
+        let blocks = self.copy.blocks;
         let (Some(first), Some(end), None) = (
             blocks.starting_at(record.offset),
             record.offset.checked_add(record.length),
@@ -213,7 +213,7 @@ impl<'a> Writer<'a> {
         if end > blocks.size || (end != blocks.size && end % blocks.block != 0) {
             return Err(self.wrong("a hole that ends within a block"));
         }
-        let sink = self.target.sink;
+        let sink = self.copy.sink;
         self.shared
             .working(Stage::Write, 0, || sink.hole(record.offset, record.length))?;
         self.shared.holes.fetch_add(record.length, Relaxed);
@@ -230,11 +230,11 @@ impl<'a> Writer<'a> {
     }
 
     fn kept(&mut self, record: &Record<'_>) -> Result<(), CopyError> {
-        let index = self.target.blocks.starting_at(record.offset);
-        let known = index.and_then(|index| Some((index, *self.target.have.get(&index)?)));
+        let index = self.copy.blocks.starting_at(record.offset);
+        let known = index.and_then(|index| Some((index, *self.copy.have.get(&index)?)));
         match known {
-            Some((index, digest)) if self.target.digests.note(index, digest) => {
-                let (start, end) = self.target.blocks.range(index);
+            Some((index, digest)) if self.copy.digests.note(index, digest) => {
+                let (start, end) = self.copy.blocks.range(index);
                 self.shared.kept.fetch_add(end - start, Relaxed);
                 Ok(())
             }
@@ -243,10 +243,10 @@ impl<'a> Writer<'a> {
     }
 
     fn note(&self, index: u64, digest: u128) -> Result<(), CopyError> {
-        if !self.target.digests.note(index, digest) {
+        if !self.copy.digests.note(index, digest) {
             return Err(self.wrong("a block twice"));
         }
-        self.target.sink.note(index, digest)
+        self.copy.sink.note(index, digest)
     }
 
     fn wrong(&self, what: &str) -> CopyError {

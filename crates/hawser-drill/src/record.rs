@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hawser_client::check::{Rules, Verdict, Wrong, check};
+use hawser_client::check::{HistoryVerdict, Rules, Wrong, check};
 use hawser_client::history::{Kind, Record};
 use hawser_client::load::Load;
 use hawser_client::series::{SLICE_US, felt};
@@ -82,7 +82,7 @@ fn load(load: Load, creates: bool) -> ClientLoad {
     }
 }
 
-fn breaches(verdict: &Verdict) -> Vec<ClientBreach> {
+fn breaches(verdict: &HistoryVerdict) -> Vec<ClientBreach> {
     let all = verdict.breaches.iter().map(|breach| ClientBreach {
         wrong: match breach.wrong {
             Wrong::Lost => WrongWrite::Lost,

@@ -20,7 +20,7 @@ use crate::in_progress::InProgress;
 use crate::logs::{Marks, Steps};
 use crate::network::Pauses;
 use crate::record::{self, ClientRun};
-use crate::scenario::{Plan, Reaction, Scenario, all_off};
+use crate::scenario::{DrillPlan, Reaction, Scenario, all_off};
 use crate::watch::{Sight, watch};
 use crate::watch_record::WatchRecord;
 use crate::whole::{WHOLE, answers_late, power_everywhere, wait_whole};
@@ -219,7 +219,7 @@ impl Drill<'_> {
     }
 
     /// Makes the faults, one after the other, and waits for what the cluster makes of them.
-    fn break_and_watch(&mut self, plan: &Plan, client: &mut Client) -> Result<(), DrillError> {
+    fn break_and_watch(&mut self, plan: &DrillPlan, client: &mut Client) -> Result<(), DrillError> {
         for fault in &plan.faults {
             self.make(fault.as_ref())?;
         }
@@ -392,7 +392,7 @@ impl Drill<'_> {
 }
 
 /// The heads whose clocks are stepped.
-fn steps(plan: &Plan) -> Steps {
+fn steps(plan: &DrillPlan) -> Steps {
     let faults = plan.faults.iter();
     let steps = faults.filter_map(|fault| Some((fault.hosts(), fault.clock_step()?)));
     steps

@@ -21,7 +21,7 @@ mod source;
 mod translate;
 mod write;
 
-pub use page::{Line, Page, Verdict};
+pub use page::{Line, LineVerdict, Page};
 pub use place::{Malformed, SourceLine};
 use source::BYTE_ORDER_MARK;
 pub use source::{Kind, Source};
@@ -62,7 +62,7 @@ pub struct Imported {
 impl Imported {
     /// Whether a cluster can be planned from the file as it is.
     pub fn complete(&self) -> bool {
-        !self.page.has(Verdict::Missing)
+        !self.page.has(LineVerdict::Missing)
     }
 }
 
@@ -143,7 +143,7 @@ fn import_bare(sources: &[Source], options: &Options) -> Result<Imported, Malfor
                 let help = error.problem.help().unwrap_or_default();
                 let place = SourceLine::new(&path, error.line);
                 page.add(
-                    Verdict::Missing,
+                    LineVerdict::Missing,
                     Some(&place),
                     error.problem.to_string(),
                     help,
@@ -158,9 +158,9 @@ fn import_bare(sources: &[Source], options: &Options) -> Result<Imported, Malfor
         imported.cluster = Some(text);
     }
     let nothing = imported.cluster.is_none() && imported.exports.is_empty();
-    if let (Some(first), true, false) = (sources.first(), nothing, page.has(Verdict::Missing)) {
+    if let (Some(first), true, false) = (sources.first(), nothing, page.has(LineVerdict::Missing)) {
         page.add(
-            Verdict::Missing,
+            LineVerdict::Missing,
             Some(&first.at(1)),
             "a node or a pool",
             "the sources have none, so no hawser.toml was written: give a file that names the nodes",
@@ -216,7 +216,7 @@ fn missing(text: &str, page: &mut Page) {
     for error in errors.errors {
         let help = error.problem.help().unwrap_or_default();
         page.add(
-            Verdict::Missing,
+            LineVerdict::Missing,
             Some(&SourceLine::new("hawser.toml", error.line)),
             error.problem.to_string(),
             help,

@@ -8,7 +8,7 @@ use crate::SourceLine;
 
 /// What became of something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
+pub enum LineVerdict {
     /// It is wrong in the source itself.
     Mistake,
     /// Hawser's file cannot say it.
@@ -25,7 +25,7 @@ pub enum Verdict {
     Missing,
 }
 
-impl Verdict {
+impl LineVerdict {
     /// Every verdict, in the order of the page.
     pub const ALL: [Self; 7] = [
         Self::Mistake,
@@ -55,7 +55,7 @@ impl Verdict {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     /// What became of it.
-    pub verdict: Verdict,
+    pub verdict: LineVerdict,
     /// Where it stands.
     pub place: Option<SourceLine>,
     /// What it says. Never a secret.
@@ -75,7 +75,7 @@ impl Page {
     /// One more line.
     pub(crate) fn add(
         &mut self,
-        verdict: Verdict,
+        verdict: LineVerdict,
         place: Option<&SourceLine>,
         what: impl AsRef<str>,
         why: impl AsRef<str>,
@@ -95,7 +95,7 @@ impl Page {
         what: impl AsRef<str>,
         why: impl AsRef<str>,
     ) {
-        self.add(Verdict::Understood, Some(place), what, why);
+        self.add(LineVerdict::Understood, Some(place), what, why);
     }
 
     /// Hawser does it otherwise.
@@ -105,7 +105,7 @@ impl Page {
         what: impl AsRef<str>,
         why: impl AsRef<str>,
     ) {
-        self.add(Verdict::Changed, Some(place), what, why);
+        self.add(LineVerdict::Changed, Some(place), what, why);
     }
 
     /// It has no meaning here.
@@ -115,7 +115,7 @@ impl Page {
         what: impl AsRef<str>,
         why: impl AsRef<str>,
     ) {
-        self.add(Verdict::NotNeeded, Some(place), what, why);
+        self.add(LineVerdict::NotNeeded, Some(place), what, why);
     }
 
     /// It cannot be said.
@@ -125,7 +125,7 @@ impl Page {
         what: impl AsRef<str>,
         why: impl AsRef<str>,
     ) {
-        self.add(Verdict::Unsaid, Some(place), what, why);
+        self.add(LineVerdict::Unsaid, Some(place), what, why);
     }
 
     /// It is wrong in the source.
@@ -135,7 +135,7 @@ impl Page {
         what: impl AsRef<str>,
         why: impl AsRef<str>,
     ) {
-        self.add(Verdict::Mistake, Some(place), what, why);
+        self.add(LineVerdict::Mistake, Some(place), what, why);
     }
 
     /// It is not Hawser's.
@@ -145,11 +145,11 @@ impl Page {
         what: impl AsRef<str>,
         why: impl AsRef<str>,
     ) {
-        self.add(Verdict::Foreign, Some(place), what, why);
+        self.add(LineVerdict::Foreign, Some(place), what, why);
     }
 
     /// Whether anything has this verdict.
-    pub fn has(&self, verdict: Verdict) -> bool {
+    pub fn has(&self, verdict: LineVerdict) -> bool {
         self.lines.iter().any(|line| line.verdict == verdict)
     }
 
@@ -165,7 +165,7 @@ impl Page {
 impl fmt::Display for Page {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut first = true;
-        for verdict in Verdict::ALL {
+        for verdict in LineVerdict::ALL {
             let of = self.lines.iter().filter(|line| line.verdict == verdict);
             let place = |line: &Line| {
                 line.place

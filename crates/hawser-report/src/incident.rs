@@ -4,7 +4,7 @@
 use hawser_account::incident::proof;
 use hawser_model::output::drill::OutagePhase;
 use hawser_model::output::incident::{
-    IncidentLine, IncidentReport, IncidentsReport, ReadLog, ServiceOutage, Step,
+    CourseStep, IncidentLine, IncidentReport, IncidentsReport, ReadLog, ServiceOutage,
 };
 use hawser_model::output::link_outage::LinkOutage;
 
@@ -190,7 +190,7 @@ fn course(s: &mut Section<'_>, incident: &IncidentReport) {
     if all.is_empty() {
         return s.paragraph("No line marks a step of it, and no watch has read anything of it.");
     }
-    let row = |step: Step<'_>| {
+    let row = |step: CourseStep<'_>| {
         let at = format!("{:.3} s", step.at_s);
         vec![at, step.host.to_string(), step.by.to_owned(), step.text]
     };

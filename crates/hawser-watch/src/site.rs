@@ -23,7 +23,7 @@ use crate::group;
 use crate::metrics;
 use crate::pages::{PAGES, events};
 use crate::serve::Visit;
-use crate::web::{Door, Verdict};
+use crate::web::{Door, PasswordVerdict};
 
 /// What each answer says beside what it is.
 const ALWAYS: [(HeaderName, HeaderValue); 5] = [
@@ -154,13 +154,13 @@ async fn refusal(door: &Arc<Door>, uri: &Uri, headers: &HeaderMap) -> Option<Res
             credentials.map(|all| all.check(authorization.as_deref()))
         };
         match spawn_blocking(check).await {
-            Ok(Some(Verdict::Right)) => {}
-            Ok(Some(Verdict::Busy)) => {
+            Ok(Some(PasswordVerdict::Right)) => {}
+            Ok(Some(PasswordVerdict::Busy)) => {
                 let again = [(header::RETRY_AFTER, "1")];
                 let words = "too many passwords are being checked\n";
                 return Some((StatusCode::TOO_MANY_REQUESTS, again, words).into_response());
             }
-            Ok(Some(Verdict::Wrong) | None) | Err(_) => {
+            Ok(Some(PasswordVerdict::Wrong) | None) | Err(_) => {
                 let wanted = [(
                     header::WWW_AUTHENTICATE,
                     "Basic realm=\"hawser watch\", charset=\"UTF-8\"",

@@ -14,7 +14,7 @@ use hawser_model::sockets::SocketFacts;
 use hawser_model::trial::TrialTraffic;
 use hawser_model::units::Bytes;
 
-use crate::fixes::{Candidate, Taken, Target};
+use crate::fixes::{Candidate, Taken, TrialValue};
 use crate::view::View;
 
 /// What it asks for (`KNET_RING_RCVBUFF`, `libknet/internals.h`).
@@ -68,7 +68,7 @@ impl Low {
             local: self.socket.local,
             inode: self.socket.inode,
         };
-        let running = Candidate::new(knob, Target::AtLeast(GRANTED));
+        let running = Candidate::new(knob, TrialValue::AtLeast(GRANTED));
         let limit = self.limit.filter(|limit| self.at_start(*limit) < GRANTED);
         let lasting = limit.map(|_| Candidate {
             taken: Taken::AtEngineStart,
@@ -76,7 +76,7 @@ impl Low {
                 Knob::Sysctl {
                     name: "net.core.rmem_max".to_owned(),
                 },
-                Target::AtLeast(ASKED),
+                TrialValue::AtLeast(ASKED),
             )
         });
         vec![Some(running), lasting]

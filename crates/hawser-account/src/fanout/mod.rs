@@ -92,7 +92,8 @@ fn result(host: &HostName, series: &FanoutSeries, most: u32) -> FanoutResult {
     let limit = fell.and_then(|receivers| {
         let mut windows = series.windows.iter();
         let first = windows.find(|w| {
-            w.receivers == receivers && search::verdict(w, series.rate) != search::Verdict::Stands
+            w.receivers == receivers
+                && search::verdict(w, series.rate) != search::WindowVerdict::Stands
         })?;
         limit::limit(first, series.rate)
     });
@@ -119,7 +120,7 @@ fn points(series: &FanoutSeries) -> Vec<FanoutPoint> {
         .map(|(receivers, windows)| {
             let stood = windows
                 .iter()
-                .filter(|w| search::verdict(w, series.rate) == search::Verdict::Stands)
+                .filter(|w| search::verdict(w, series.rate) == search::WindowVerdict::Stands)
                 .count();
             let rate = series.rate.0.max(1) as f64;
             FanoutPoint {

@@ -29,7 +29,7 @@ const PATIENCE: u32 = 3;
 
 /// What a window says of its number of receivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum WindowVerdict {
     /// Served.
     Stands,
     /// Too many.
@@ -39,15 +39,15 @@ pub(super) enum Verdict {
 }
 
 /// Judges a window.
-pub(super) fn verdict(window: &FanoutWindow, rate: PacketsPerSec) -> Verdict {
+pub(super) fn verdict(window: &FanoutWindow, rate: PacketsPerSec) -> WindowVerdict {
     let served =
         window.sent.0 > 0 && window.lost().0.saturating_mul(LOST_ONE_IN) < window.expected().0;
     if served && held(window, rate) {
-        return Verdict::Stands;
+        return WindowVerdict::Stands;
     }
     match stolen_share(&window.usage) >= STOLEN {
-        true => Verdict::Disturbed,
-        false => Verdict::Falls,
+        true => WindowVerdict::Disturbed,
+        false => WindowVerdict::Falls,
     }
 }
 
@@ -91,9 +91,9 @@ fn said(windows: &[FanoutWindow], rate: PacketsPerSec) -> BTreeMap<u32, Said> {
         match verdict(window, rate) {
             // What was decided stays so.
             _ if said.stands() || said.falls() => {}
-            Verdict::Stands => said.stood += 1,
-            Verdict::Falls => said.fell += 1,
-            Verdict::Disturbed => said.disturbed += 1,
+            WindowVerdict::Stands => said.stood += 1,
+            WindowVerdict::Falls => said.fell += 1,
+            WindowVerdict::Disturbed => said.disturbed += 1,
         }
     }
     all
@@ -189,18 +189,18 @@ mod tests {
 
     #[test]
     fn one_in_ten_thousand_is_too_many_and_a_slow_sender_is_no_proof() {
-        assert_eq!(verdict(&window(10, 19, 1_000), RATE), Verdict::Stands);
-        assert_eq!(verdict(&window(10, 20, 1_000), RATE), Verdict::Falls);
-        assert_eq!(verdict(&window(10, 0, 995), RATE), Verdict::Stands);
-        assert_eq!(verdict(&window(10, 0, 994), RATE), Verdict::Falls);
-        assert_eq!(verdict(&window(10, 0, 0), RATE), Verdict::Falls);
+        assert_eq!(verdict(&window(10, 19, 1_000), RATE), WindowVerdict::Stands);
+        assert_eq!(verdict(&window(10, 20, 1_000), RATE), WindowVerdict::Falls);
+        assert_eq!(verdict(&window(10, 0, 995), RATE), WindowVerdict::Stands);
+        assert_eq!(verdict(&window(10, 0, 994), RATE), WindowVerdict::Falls);
+        assert_eq!(verdict(&window(10, 0, 0), RATE), WindowVerdict::Falls);
         assert_eq!(
             verdict(&stolen(window(10, 20, 1_000)), RATE),
-            Verdict::Disturbed
+            WindowVerdict::Disturbed
         );
         assert_eq!(
             verdict(&stolen(window(10, 0, 1_000)), RATE),
-            Verdict::Stands
+            WindowVerdict::Stands
         );
     }
 

@@ -9,14 +9,14 @@ use hawser_model::knob::Knob;
 use hawser_model::names::LinkName;
 use hawser_model::trial::{FanoutTraffic, TrialTraffic};
 
-use super::{Candidate, Plan, Target};
+use super::{Candidate, TrialPlan, TrialValue};
 use crate::cause::{Cause, FanoutCause, Found};
 use crate::causes::fanout_not_spread::FanoutNotSpread;
 use crate::fanout::{FanoutView, results};
 
 /// The plans for a fan-out's findings: one a host, for the finding that comes first. The traffic has as
 /// many receivers as were served when the work was spread, of which some lose as it is set.
-pub fn fanout_plans(case: &Case) -> Vec<Plan> {
+pub fn fanout_plans(case: &Case) -> Vec<TrialPlan> {
     let Some(run) = &case.fanout else {
         return Vec::new();
     };
@@ -27,7 +27,7 @@ pub fn fanout_plans(case: &Case) -> Vec<Plan> {
     };
     let mut found = FanoutNotSpread::find(&view);
     found.sort_by_key(|found| Reverse(found.confidence));
-    let mut plans: Vec<Plan> = Vec::new();
+    let mut plans: Vec<TrialPlan> = Vec::new();
     for Found {
         place, evidence, ..
     } in &found
@@ -45,20 +45,20 @@ pub fn fanout_plans(case: &Case) -> Vec<Plan> {
             Knob::ReceiverSteering {
                 bridge: bridge.clone(),
             },
-            Target::InTurn(processors.iter().copied().map(processor_mask).collect()),
+            TrialValue::InTurn(processors.iter().copied().map(processor_mask).collect()),
         );
         let threads = Candidate::new(
             Knob::ReceiverThreads {
                 bridge: bridge.clone(),
             },
-            Target::InTurn(vec!["on,1".to_owned()]),
+            TrialValue::InTurn(vec!["on,1".to_owned()]),
         );
         // What served fewer comes first: it is tried, and not taken on the word of one search.
         let candidates = match gain.spread == Spread::Threaded {
             true => vec![steering, threads],
             false => vec![threads, steering],
         };
-        plans.push(Plan {
+        plans.push(TrialPlan {
             cause: FanoutNotSpread::CODE.to_owned(),
             host: host.clone(),
             traffic: Some(TrialTraffic {

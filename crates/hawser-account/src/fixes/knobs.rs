@@ -5,7 +5,7 @@ use hawser_model::knob::{Knob, Side};
 use hawser_model::names::InterfaceName;
 use hawser_model::units::Mtu;
 
-use super::{Candidate, Target};
+use super::{Candidate, TrialValue};
 use crate::causes::knet;
 
 /// A socket that asks for nothing gets this much from an unchanged kernel
@@ -27,15 +27,22 @@ pub(crate) struct At<'a> {
 }
 
 impl At<'_> {
-    fn turn(&self, knob: impl FnOnce(InterfaceName) -> Knob, target: Target) -> Option<Candidate> {
+    fn turn(
+        &self,
+        knob: impl FnOnce(InterfaceName) -> Knob,
+        value: TrialValue,
+    ) -> Option<Candidate> {
         let knob = knob(self.interface?.clone());
-        Some(Candidate::new(knob, target))
+        Some(Candidate::new(knob, value))
     }
 
     /// The receive ring, as large as the device makes it.
     pub(crate) fn largest_ring(&self) -> Option<Candidate> {
         let side = Side::Rx;
-        self.turn(|interface| Knob::Ring { interface, side }, Target::Largest)
+        self.turn(
+            |interface| Knob::Ring { interface, side },
+            TrialValue::Largest,
+        )
     }
 
     /// A thread of its own for each receive queue.
@@ -92,7 +99,7 @@ impl At<'_> {
     pub(crate) fn more_queues(&self) -> Option<Candidate> {
         self.turn(
             |interface| Knob::Channels { interface },
-            Target::Queues(self.cpus),
+            TrialValue::Queues(self.cpus),
         )
     }
 
@@ -101,7 +108,7 @@ impl At<'_> {
         let processors = (0..self.cpus).map(|number| number.to_string());
         self.turn(
             |interface| Knob::Interrupts { interface },
-            Target::InTurn(processors.collect()),
+            TrialValue::InTurn(processors.collect()),
         )
     }
 
@@ -146,7 +153,7 @@ impl At<'_> {
     pub(crate) fn longer_queue(&self) -> Option<Candidate> {
         self.turn(
             |interface| Knob::TxQueueLength { interface },
-            Target::Times(10),
+            TrialValue::Times(10),
         )
     }
 
@@ -166,7 +173,7 @@ impl At<'_> {
 
 /// More packets at a time.
 pub(crate) fn budget() -> Option<Candidate> {
-    sysctl("net.core.netdev_budget", Target::Times(4))
+    sysctl("net.core.netdev_budget", TrialValue::Times(4))
 }
 
 /// IGMP version 2 for all interfaces.
@@ -176,29 +183,29 @@ pub(crate) fn igmp_2() -> Option<Candidate> {
 
 /// A longer queue before each processor.
 pub(crate) fn backlog() -> Option<Candidate> {
-    let target = Target::TimesOrOf(10, KERNEL_BACKLOG);
-    sysctl("net.core.netdev_max_backlog", target)
+    let value = TrialValue::TimesOrOf(10, KERNEL_BACKLOG);
+    sysctl("net.core.netdev_max_backlog", value)
 }
 
 /// What a socket may ask for.
 pub(crate) fn rmem_max(bytes: u64) -> Option<Candidate> {
     let least = knet::rmem_max(bytes.max(KERNEL_DEFAULT));
-    sysctl("net.core.rmem_max", Target::AtLeast(least))
+    sysctl("net.core.rmem_max", TrialValue::AtLeast(least))
 }
 
 /// What a socket gets that asks for nothing.
 pub(crate) fn rmem_default(bytes: u64) -> Option<Candidate> {
     let least = bytes.max(KERNEL_DEFAULT);
-    sysctl("net.core.rmem_default", Target::AtLeast(least))
+    sysctl("net.core.rmem_default", TrialValue::AtLeast(least))
 }
 
 /// Any sysctl.
-pub(crate) fn sysctl(name: &str, target: Target) -> Option<Candidate> {
+pub(crate) fn sysctl(name: &str, value: TrialValue) -> Option<Candidate> {
     let name = name.to_owned();
     let knob = Knob::Sysctl { name };
-    Some(Candidate::new(knob, target))
+    Some(Candidate::new(knob, value))
 }
 
-fn value(value: &str) -> Target {
-    Target::Value(value.to_owned())
+fn value(value: &str) -> TrialValue {
+    TrialValue::Value(value.to_owned())
 }

@@ -21,7 +21,7 @@ use crate::view::{Path, View};
 
 /// Everything that might cure one finding on one host.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
+pub struct TrialPlan {
     /// The finding's code.
     pub cause: String,
     /// The host whose knobs are turned.
@@ -35,7 +35,7 @@ pub struct Plan {
     pub candidates: Vec<Candidate>,
 }
 
-impl Plan {
+impl TrialPlan {
     /// Whether it is judged by what the host's cluster engine drops of its own traffic.
     pub fn is_of_engine(&self) -> bool {
         self.traffic.as_ref().is_some_and(|traffic| traffic.engine)
@@ -48,7 +48,7 @@ pub struct Candidate {
     /// The knob.
     pub knob: Knob,
     /// The value to try.
-    pub target: Target,
+    pub value: TrialValue,
     /// When it is in force.
     pub taken: Taken,
 }
@@ -64,10 +64,10 @@ pub enum Taken {
 
 impl Candidate {
     /// One that is in force at once.
-    pub(crate) fn new(knob: Knob, target: Target) -> Self {
+    pub(crate) fn new(knob: Knob, value: TrialValue) -> Self {
         Self {
             knob,
-            target,
+            value,
             taken: Taken::AtOnce,
         }
     }
@@ -75,7 +75,7 @@ impl Candidate {
 
 /// The value to try, which may depend on what is found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum TrialValue {
     /// This one.
     Value(String),
     /// As much as the device takes.
@@ -92,12 +92,12 @@ pub enum Target {
     Queues(u32),
 }
 
-impl Target {
+impl TrialValue {
     /// The value to try on a knob as it stands.
     ///
     /// # Errors
     /// There is none: why, in words.
-    pub fn value(&self, setting: &Setting) -> Result<String, String> {
+    pub fn on(&self, setting: &Setting) -> Result<String, String> {
         let now = &setting.value;
         let wanted = match self {
             Self::Value(value) => value.clone(),
@@ -172,10 +172,10 @@ pub fn takes_a_boot(knob: &Knob, value: &str) -> String {
 
 /// The plans for what is wrong in a case, worst first, those of a cluster engine's own sockets before all others: its loss
 /// would end the trials of these. Of a check that the engine ended there are no others. What no knob of a host cures has none.
-pub fn plans(case: &Case) -> Vec<Plan> {
+pub fn plans(case: &Case) -> Vec<TrialPlan> {
     let view = View::new(case);
     let (found, losses) = found(&view);
-    let mut plans: Vec<Plan> = Vec::new();
+    let mut plans: Vec<TrialPlan> = Vec::new();
     for found in &found {
         let (code, place) = found.what_and_where();
         let end = found.turned_at(case);
@@ -210,7 +210,7 @@ pub fn plans(case: &Case) -> Vec<Plan> {
         if known || candidates.is_empty() {
             continue;
         }
-        plans.push(Plan {
+        plans.push(TrialPlan {
             cause: code.to_owned(),
             host: host.clone(),
             traffic: worst
@@ -222,7 +222,7 @@ pub fn plans(case: &Case) -> Vec<Plan> {
         });
     }
     if case.stopped.is_some() {
-        plans.retain(Plan::is_of_engine);
+        plans.retain(TrialPlan::is_of_engine);
     }
     plans.sort_by_key(|plan| !plan.is_of_engine());
     plans
@@ -230,11 +230,11 @@ pub fn plans(case: &Case) -> Vec<Plan> {
 
 /// `trials` trials of a change that does nothing, under the traffic of the worst finding that shows
 /// in it: what is said of them measures the trial itself.
-pub fn placebos(plans: Vec<Plan>, trials: u32) -> Vec<Plan> {
-    let sent = |plan: &Plan| plan.traffic.is_some() && !plan.is_of_engine();
+pub fn placebos(plans: Vec<TrialPlan>, trials: u32) -> Vec<TrialPlan> {
+    let sent = |plan: &TrialPlan| plan.traffic.is_some() && !plan.is_of_engine();
     let worst = plans.into_iter().find(sent);
-    let placebo = Candidate::new(Knob::Placebo, Target::Value("a placebo".to_owned()));
-    let plan = worst.map(|plan| Plan {
+    let placebo = Candidate::new(Knob::Placebo, TrialValue::Value("a placebo".to_owned()));
+    let plan = worst.map(|plan| TrialPlan {
         candidates: vec![placebo; trials as usize],
         ..plan
     });
@@ -304,36 +304,36 @@ mod tests {
             largest: largest.map(str::to_owned),
             at_boot: false,
         };
-        let at = |target: Target, value, largest| target.value(&setting(value, largest));
+        let at = |wanted: TrialValue, value, largest| wanted.on(&setting(value, largest));
         assert_eq!(
-            at(Target::AtLeast(262_144), "4096", None).as_deref(),
+            at(TrialValue::AtLeast(262_144), "4096", None).as_deref(),
             Ok("262144")
         );
         assert_eq!(
-            at(Target::AtLeast(262_144), "4096 8192 16384", None).as_deref(),
+            at(TrialValue::AtLeast(262_144), "4096 8192 16384", None).as_deref(),
             Ok("4096 8192 262144")
         );
-        let enough = at(Target::AtLeast(262_144), "8388608", None);
+        let enough = at(TrialValue::AtLeast(262_144), "8388608", None);
         assert_eq!(enough, Err("it is 8388608 already".to_owned()));
         assert_eq!(
-            at(Target::Largest, "256", Some("4096")).as_deref(),
+            at(TrialValue::Largest, "256", Some("4096")).as_deref(),
             Ok("4096")
         );
-        assert!(at(Target::Largest, "4096", Some("4096")).is_err());
+        assert!(at(TrialValue::Largest, "4096", Some("4096")).is_err());
         assert_eq!(
-            at(Target::TimesOrOf(10, 1_000), "2", None).as_deref(),
+            at(TrialValue::TimesOrOf(10, 1_000), "2", None).as_deref(),
             Ok("10000")
         );
         assert_eq!(
-            at(Target::TimesOrOf(10, 1_000), "3000", None).as_deref(),
+            at(TrialValue::TimesOrOf(10, 1_000), "3000", None).as_deref(),
             Ok("30000")
         );
         assert_eq!(
-            at(Target::Times(8), "1 20 300", None).as_deref(),
+            at(TrialValue::Times(8), "1 20 300", None).as_deref(),
             Ok("8 160 2400")
         );
-        assert!(at(Target::Value("2".into()), "2", None).is_err());
-        let queues = |now, most| at(Target::Queues(4), now, Some(most));
+        assert!(at(TrialValue::Value("2".into()), "2", None).is_err());
+        let queues = |now, most| at(TrialValue::Queues(4), now, Some(most));
         assert_eq!(
             queues(
                 "rx 0 tx 0 other 1 combined 1",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use crate::support::saved::{runs, updating};
-use hawser_account::fixes::{Candidate, Plan, Taken, Target, plans, takes_a_boot};
+use hawser_account::fixes::{Candidate, Taken, TrialPlan, TrialValue, plans, takes_a_boot};
 use hawser_model::case::{Case, Phase, PhaseKind, Stopped};
 use hawser_model::knob::Knob;
 use hawser_model::units::Bytes;
@@ -15,7 +15,7 @@ fn case(case: &str) -> Case {
 }
 
 /// The plan for this finding of a case.
-fn plan(case: &Case, cause: &str) -> Plan {
+fn plan(case: &Case, cause: &str) -> TrialPlan {
     let mut plans = plans(case).into_iter();
     plans.find(|p| p.cause == cause).expect("a plan")
 }
@@ -106,7 +106,7 @@ fn a_corosync_that_drops_is_tried_first_and_by_its_own_sockets() {
             "net.core.rmem_max and a restart of Corosync"
         ]
     );
-    assert_eq!(engine.candidates[0].target, Target::AtLeast(16 << 20));
+    assert_eq!(engine.candidates[0].value, TrialValue::AtLeast(16 << 20));
     let of_engine = shrunk.iter().filter(|plan| plan.is_of_engine());
     assert_eq!(of_engine.count(), 1, "all findings of a host are one plan");
     for name in [
@@ -143,7 +143,7 @@ fn of_a_check_that_the_engine_ended_only_the_engine_is_tried() {
         host: "head1".into(),
         what: "stats.srp.mcast_retx rose".into(),
     });
-    assert!(plans(&both).iter().all(Plan::is_of_engine));
+    assert!(plans(&both).iter().all(TrialPlan::is_of_engine));
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn what_takes_a_reboot_is_tried_by_nobody_and_told_with_its_line() {
 
 /// A candidate as the page of `tune` names it.
 fn told(candidate: &Candidate) -> String {
-    let Candidate { knob, target, .. } = candidate;
+    let Candidate { knob, value, .. } = candidate;
     if matches!(knob, Knob::SocketBuffer { .. }) {
         return "receive buffer of Corosync's sockets".to_owned();
     }
@@ -212,12 +212,18 @@ fn told(candidate: &Candidate) -> String {
         // The link of the cases.
         None => knob.to_string().replace(".ring0.", ".IFACE."),
     };
-    match (knob, target) {
+    match (knob, value) {
         // What fits this host: all of its processors, and the MTU that the file or the peers have.
         (Knob::PacketSteering { .. } | Knob::Mtu { .. }, _) => name,
-        (_, Target::Value(value)) => format!("{name} {value}"),
-        (_, Target::Largest | Target::AtLeast(_) | Target::InTurn(_) | Target::Queues(_)) => name,
-        (_, Target::Times(n) | Target::TimesOrOf(n, _)) => format!("{name} × {n}"),
+        (_, TrialValue::Value(value)) => format!("{name} {value}"),
+        (
+            _,
+            TrialValue::Largest
+            | TrialValue::AtLeast(_)
+            | TrialValue::InTurn(_)
+            | TrialValue::Queues(_),
+        ) => name,
+        (_, TrialValue::Times(n) | TrialValue::TimesOrOf(n, _)) => format!("{name} × {n}"),
     }
 }
 

@@ -24,7 +24,7 @@ use std::time::Instant;
 
 use crate::error::CipherError;
 
-pub use plan::Plan;
+pub use plan::BenchPlan;
 pub use row::{Layout, Peer, Row};
 pub use share::{LINKS_GBIT, LinkShare, link_shares};
 
@@ -40,7 +40,10 @@ pub fn openssl_version() -> Option<&'static str> {
 ///
 /// # Errors
 /// The first [`CipherError`] of any operation: then nothing of the run is worth reporting.
-pub fn run(plan: &Plan, mut progress: impl FnMut(usize, usize)) -> Result<Vec<Row>, CipherError> {
+pub fn run(
+    plan: &BenchPlan,
+    mut progress: impl FnMut(usize, usize),
+) -> Result<Vec<Row>, CipherError> {
     let groups = plan.groups();
     let end = Instant::now() + plan.limit;
     let mut rows = Vec::new();

@@ -10,7 +10,7 @@ use crate::mode::{Direction, Mode};
 
 /// What is measured, and for how long.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct BenchPlan {
     /// Modes.
     pub modes: Vec<Mode>,
     /// Key sizes.
@@ -34,7 +34,7 @@ pub struct Plan {
     pub calls: usize,
 }
 
-impl Plan {
+impl BenchPlan {
     /// The whole table: a minute on a machine that does nothing else, eight at most.
     pub fn full() -> Self {
         let all = thread::available_parallelism().map_or(1, NonZero::get);

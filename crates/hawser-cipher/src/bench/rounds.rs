@@ -11,7 +11,7 @@ use crate::bench::arena::Arena;
 use crate::bench::contender::{self, Contender, Task};
 use crate::bench::kernel::Kernel;
 use crate::bench::longest;
-use crate::bench::plan::{Group, Plan};
+use crate::bench::plan::{BenchPlan, Group};
 use crate::bench::row::{Layout, Peer, Row};
 use crate::chunks::CHUNK;
 use crate::error::CipherError;
@@ -42,7 +42,7 @@ const STEPS_TRIED: usize = 3;
 const LEAST_ROUNDS: usize = 3;
 
 /// The contenders of a group in the order of their turns.
-fn contenders(plan: &Plan, kernel: bool) -> Vec<(Layout, Who)> {
+fn contenders(plan: &BenchPlan, kernel: bool) -> Vec<(Layout, Who)> {
     let mut layouts = plan.layouts.clone();
     if !layouts.contains(&Layout::Contiguous) {
         layouts.insert(0, Layout::Contiguous);
@@ -60,7 +60,7 @@ fn contenders(plan: &Plan, kernel: bool) -> Vec<(Layout, Who)> {
 /// Measures all layouts of `group` in about the time of `share`.
 pub(crate) fn measure(
     group: &Group,
-    plan: &Plan,
+    plan: &BenchPlan,
     share: Duration,
 ) -> Result<Vec<Row>, CipherError> {
     let task = Task::new(group)?;
@@ -179,7 +179,7 @@ impl Gate {
 /// One thread's turns: for each contender its speeds in MB/s, round by round.
 fn turns(
     group: &Group,
-    plan: &Plan,
+    plan: &BenchPlan,
     task: &Task,
     contenders: &[(Layout, Who)],
     gate: &Gate,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use hawser_client::history::Log;
 use hawser_client::load::Load;
 use hawser_client::volume::{Facts, Volume};
-use hawser_client::writer::{Plan, Shared, Writer};
+use hawser_client::writer::{Shared, Writer, WriterPlan};
 use tempfile::NamedTempFile;
 
 /// What such a volume says of itself.
@@ -21,7 +21,7 @@ pub fn history_of<V: Volume>(load: Load, stop: &AtomicBool, volume: V) -> NamedT
     let file = NamedTempFile::new().unwrap();
     let log = Log::create(file.path()).unwrap();
     let (working, ended) = (AtomicU32::new(0), Barrier::new(1));
-    let plan = Plan {
+    let plan = WriterPlan {
         run: 5,
         load,
         patience: Duration::from_secs(20),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use hawser_model::cluster_file::HookPlace;
 
-use crate::simulate::{Directory, Part, Step, Story};
+use crate::simulate::{Directory, Part, Story, StoryStep};
 use crate::xml::Element;
 
 /// How long the clients of a pool wait.
@@ -55,12 +55,15 @@ pub fn waits(live: &Element, story: &Story) -> BTreeMap<String, Wait> {
     waits
 }
 
-fn kind_of_step<'a>(step: &'a Step, directory: &'a Directory) -> Option<(&'a str, Kind, bool)> {
+fn kind_of_step<'a>(
+    step: &'a StoryStep,
+    directory: &'a Directory,
+) -> Option<(&'a str, Kind, bool)> {
     match step {
-        Step::Storage { pool, start, .. } => Some((pool, Kind::Storage, *start)),
-        Step::Exports { pool, start, .. } => Some((pool, Kind::Exports, *start)),
-        Step::Addresses { pool, start, .. } => Some((pool, Kind::Addresses, *start)),
-        Step::Other {
+        StoryStep::Storage { pool, start, .. } => Some((pool, Kind::Storage, *start)),
+        StoryStep::Exports { pool, start, .. } => Some((pool, Kind::Exports, *start)),
+        StoryStep::Addresses { pool, start, .. } => Some((pool, Kind::Addresses, *start)),
+        StoryStep::Other {
             resource,
             operation,
             ..
@@ -73,7 +76,7 @@ fn kind_of_step<'a>(step: &'a Step, directory: &'a Directory) -> Option<(&'a str
             };
             Some((there.pool.as_deref()?, kind_of_part(&there.part)?, start))
         }
-        Step::Fence { .. } => None,
+        StoryStep::Fence { .. } => None,
     }
 }
 

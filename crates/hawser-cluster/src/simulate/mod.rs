@@ -27,7 +27,7 @@ pub use prediction::{Chapter, Prediction};
 pub use report::{Executed, NodeState, Picture, Report};
 pub use scenario::{Scenario, what_if};
 pub use service::{Service, Services};
-pub use story::{PoolMove, Step, Story};
+pub use story::{PoolMove, Story, StoryStep};
 pub use words::tell;
 
 use hawser_host::HostError;

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::directory::{Directory, Part};
 use super::graph::{Action, Graph};
 use super::prediction::{Chapter, Prediction};
-use super::story::{Step, Story};
+use super::story::{Story, StoryStep};
 use super::{Answer, Event, SimulateError, Simulator};
 use crate::cib::edit;
 use crate::timing::DUEL;
@@ -335,7 +335,7 @@ fn twice(views: &[Chapter], a: &str, b: &str) -> Option<Vec<String>> {
         story
             .steps
             .iter()
-            .any(|step| matches!(step, Step::Fence { .. }))
+            .any(|step| matches!(step, StoryStep::Fence { .. }))
     };
     if shoots(of_a) || shoots(of_b) {
         return None;

@@ -9,7 +9,7 @@ use super::report::{Executed, NodeState, Report};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Story {
     /// What happens, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<StoryStep>,
     /// Each pool before and after.
     pub pools: BTreeMap<String, PoolMove>,
     /// The nodes afterwards.
@@ -18,7 +18,7 @@ pub struct Story {
 
 /// A step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum StoryStep {
     /// A node is fenced.
     Fence {
         /// The node.
@@ -95,7 +95,7 @@ impl Story {
 
     /// The story of a cluster whose resources change in it: what stops is as it was, what starts as it is to be.
     pub fn between(report: &Report, before: &Directory, directory: &Directory) -> Self {
-        let mut steps: Vec<Step> = Vec::new();
+        let mut steps: Vec<StoryStep> = Vec::new();
         for executed in &report.executed {
             let stops = matches!(executed, Executed::Resource { resource, operation, .. }
                 if operation == "stop" && before.resources.contains_key(resource));
@@ -105,13 +105,13 @@ impl Story {
             match (steps.last_mut(), step) {
                 // Addresses of one pool come and go side by side: one step.
                 (
-                    Some(Step::Addresses {
+                    Some(StoryStep::Addresses {
                         pool,
                         addresses,
                         start,
                         node,
                     }),
-                    Step::Addresses {
+                    StoryStep::Addresses {
                         pool: p,
                         addresses: more,
                         start: s,
@@ -119,7 +119,7 @@ impl Story {
                     },
                 ) if *pool == p && *start == s && *node == n => addresses.extend(more),
                 // So do several ways of offering it.
-                (Some(last @ Step::Exports { .. }), step) if *last == step => {}
+                (Some(last @ StoryStep::Exports { .. }), step) if *last == step => {}
                 (_, step) => steps.push(step),
             }
         }
@@ -173,7 +173,7 @@ impl Story {
     }
 }
 
-fn step(executed: &Executed, directory: &Directory) -> Option<Step> {
+fn step(executed: &Executed, directory: &Directory) -> Option<StoryStep> {
     let (id, operation, node) = match executed {
         Executed::Fence {
             node,
@@ -187,7 +187,7 @@ fn step(executed: &Executed, directory: &Directory) -> Option<Step> {
                 .filter(|_| operation != "on")
                 .cloned();
             let (node, operation, reason) = (node.clone(), operation.clone(), reason.clone());
-            return Some(Step::Fence {
+            return Some(StoryStep::Fence {
                 node,
                 operation,
                 reason,
@@ -207,7 +207,7 @@ fn step(executed: &Executed, directory: &Directory) -> Option<Step> {
         "delete" | "cancel" => return None,
         _ => {
             let (resource, operation) = (id.clone(), operation.clone());
-            return Some(Step::Other {
+            return Some(StoryStep::Other {
                 resource,
                 operation,
                 node,
@@ -216,14 +216,14 @@ fn step(executed: &Executed, directory: &Directory) -> Option<Step> {
     };
     let resource = directory.resources.get(id)?;
     match (&resource.part, resource.pool.clone()) {
-        (Part::Storage(verb), Some(pool)) => Some(Step::Storage {
+        (Part::Storage(verb), Some(pool)) => Some(StoryStep::Storage {
             pool,
             verb: *verb,
             start,
             node,
         }),
-        (Part::Exports, Some(pool)) => Some(Step::Exports { pool, start, node }),
-        (Part::Address(address), Some(pool)) => Some(Step::Addresses {
+        (Part::Exports, Some(pool)) => Some(StoryStep::Exports { pool, start, node }),
+        (Part::Address(address), Some(pool)) => Some(StoryStep::Addresses {
             pool,
             addresses: vec![address.clone()],
             start,
@@ -231,7 +231,7 @@ fn step(executed: &Executed, directory: &Directory) -> Option<Step> {
         }),
         // Where the fencer happens to watch a device from is of no interest to anybody, nor is who looks at a port.
         (Part::Fence | Part::Watch, _) => None,
-        _ => Some(Step::Other {
+        _ => Some(StoryStep::Other {
             resource: id.clone(),
             operation: operation.clone(),
             node,

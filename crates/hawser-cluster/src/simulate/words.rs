@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::directory::Verb;
-use super::story::{PoolMove, Step, Story};
+use super::story::{PoolMove, Story, StoryStep};
 
 /// Tells the story: its steps, then where each pool is.
 pub fn tell(story: &Story) -> String {
@@ -33,9 +33,9 @@ pub fn tell(story: &Story) -> String {
 }
 
 /// One step as a sentence without its full stop.
-pub(crate) fn step_in_words(step: &Step) -> String {
+pub(crate) fn step_in_words(step: &StoryStep) -> String {
     match step {
-        Step::Fence {
+        StoryStep::Fence {
             node,
             operation,
             reason,
@@ -55,7 +55,7 @@ pub(crate) fn step_in_words(step: &Step) -> String {
             });
             format!("{node} {done}{reason}{delay}")
         }
-        Step::Storage {
+        StoryStep::Storage {
             pool,
             verb,
             start,
@@ -71,17 +71,17 @@ pub(crate) fn step_in_words(step: &Step) -> String {
             };
             format!("{node} {verb} {pool}")
         }
-        Step::Exports {
+        StoryStep::Exports {
             pool,
             start: true,
             node,
         } => format!("{node} offers {pool}"),
-        Step::Exports {
+        StoryStep::Exports {
             pool,
             start: false,
             node,
         } => format!("{node} no longer offers {pool}"),
-        Step::Addresses {
+        StoryStep::Addresses {
             pool,
             addresses,
             start,
@@ -95,14 +95,14 @@ pub(crate) fn step_in_words(step: &Step) -> String {
             };
             format!("{node} {verb} {pool}'s {noun} {}", addresses.join(" and "))
         }
-        Step::Other {
+        StoryStep::Other {
             resource,
             operation,
             node,
         } if operation == "reload-agent" => {
             format!("{resource} takes its new parameters on {node} without a stop")
         }
-        Step::Other {
+        StoryStep::Other {
             resource,
             operation,
             node,

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use crate::golden::Golden;
 use crate::scheduler::Scheduler;
-use hawser_cluster::simulate::{Event, Scenario, Simulator, Step, what_if};
+use hawser_cluster::simulate::{Event, Scenario, Simulator, StoryStep, what_if};
 use hawser_cluster::xml::Element;
 use hawser_model::cluster_file::{Pool, Role};
 
@@ -77,7 +77,7 @@ fn a_head_without_san_ports_gives_its_pools_away_and_nobody_else_does() {
                 panic!("{prediction}");
             };
             let (lost, back) = (lost.story.as_ref().unwrap(), back.story.as_ref().unwrap());
-            let fences = |step: &Step| matches!(step, Step::Fence { .. });
+            let fences = |step: &StoryStep| matches!(step, StoryStep::Fence { .. });
             assert!(!lost.steps.iter().any(fences), "{prediction}");
             assert_eq!(back.steps, [], "{} {name}: {prediction}", golden.name);
             for (pool, place) in &lost.pools {
@@ -136,14 +136,14 @@ fn without_quorum_nothing_is_taken_over() {
                 .filter_map(|it| it.story.as_ref())
             {
                 let mut steps = story.steps.iter();
-                let acts = |step: &Step| {
-                    let starts = |step: &Step| match step {
-                        Step::Storage { start, .. }
-                        | Step::Exports { start, .. }
-                        | Step::Addresses { start, .. } => *start,
+                let acts = |step: &StoryStep| {
+                    let starts = |step: &StoryStep| match step {
+                        StoryStep::Storage { start, .. }
+                        | StoryStep::Exports { start, .. }
+                        | StoryStep::Addresses { start, .. } => *start,
                         _ => false,
                     };
-                    matches!(step, Step::Fence { .. }) || starts(step)
+                    matches!(step, StoryStep::Fence { .. }) || starts(step)
                 };
                 assert!(!steps.any(acts), "{name}, {scenario:?}: {prediction}");
             }

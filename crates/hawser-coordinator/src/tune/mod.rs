@@ -13,7 +13,7 @@ mod window;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use hawser_account::fixes::{self, Plan, Taken};
+use hawser_account::fixes::{self, Taken, TrialPlan};
 use hawser_account::trial::needless;
 use hawser_agent::questions::ReadChanges;
 use hawser_host::{Host, HostError, Hosts};
@@ -186,7 +186,7 @@ fn no_trial_is_open(agents: &mut Hosts) -> Result<(), TuneError> {
 fn experiment(
     agents: &mut Hosts,
     case: &Case,
-    plans: &[Plan],
+    plans: &[TrialPlan],
     around: &dyn TuneEnv,
     prove: impl FnOnce(&mut Hosts) -> Result<Case, TuneError>,
 ) -> Result<Tuning, TuneError> {
@@ -228,7 +228,7 @@ fn experiment(
 fn try_all(
     agents: &mut Hosts,
     case: &Case,
-    plans: &[Plan],
+    plans: &[TrialPlan],
     around: &dyn TuneEnv,
     trials: &mut Vec<Trial>,
     survivors: &mut Vec<Survivor>,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hawser_account::fixes::{Candidate, Plan, takes_a_boot};
+use hawser_account::fixes::{Candidate, TrialPlan, takes_a_boot};
 use hawser_account::trial::{gained, judge};
 use hawser_agent::questions::{ReadCorosync, ReadKnob};
 use hawser_host::{Failure, HostError, Hosts};
@@ -17,7 +17,7 @@ use super::window::{Measure, measure};
 use super::{Survivor, TuneEnv, TuneError, reaches_beyond};
 
 /// A trial before anything of it was done.
-pub(super) fn planned(plan: &Plan, candidate: &Candidate) -> Trial {
+pub(super) fn planned(plan: &TrialPlan, candidate: &Candidate) -> Trial {
     Trial {
         cause: plan.cause.clone(),
         knob: candidate.knob.clone(),
@@ -40,7 +40,7 @@ pub(super) fn planned(plan: &Plan, candidate: &Candidate) -> Trial {
 }
 
 /// Why no traffic of the check shows whether it is cured.
-fn unseen(plan: &Plan) -> &'static str {
+fn unseen(plan: &TrialPlan) -> &'static str {
     match plan.shown_by_rate {
         true => "no packet is lost because of it; --stream shows whether a TCP stream gets faster",
         false => "Hawser's own traffic does not show the fault",
@@ -119,7 +119,7 @@ pub(super) fn look(
     };
     trial.scope = Some(setting.scope);
     trial.from = Some(setting.value.clone());
-    let value = match candidate.target.value(&setting) {
+    let value = match candidate.value.on(&setting) {
         Ok(value) => value,
         Err(why) => return Ok(Err(why)),
     };
@@ -237,7 +237,7 @@ const LOOKS: usize = 2;
 pub(super) fn cured_already(
     agents: &mut Hosts,
     case: &Case,
-    plan: &Plan,
+    plan: &TrialPlan,
     survivors: &[Survivor],
 ) -> Result<bool, TuneError> {
     // A steady stream does not tell whether it could be faster.

@@ -31,7 +31,7 @@ pub struct Scenario {
     pub reaction: Reaction,
     /// Whether real heads can bear it, and it can be taken back there: the others exist only in a lab.
     pub real: bool,
-    plan: fn(&DrillContext<'_>) -> Plan,
+    plan: fn(&DrillContext<'_>) -> DrillPlan,
 }
 
 /// How the cluster answers a fault.
@@ -46,7 +46,7 @@ pub enum Reaction {
 }
 
 /// A scenario for a certain cluster.
-pub struct Plan {
+pub struct DrillPlan {
     /// What goes wrong, in order.
     pub faults: Vec<Box<dyn Fault>>,
     /// What must hold.
@@ -73,7 +73,7 @@ impl Scenario {
     }
 
     /// What it does to this cluster.
-    pub fn plan(&self, context: &DrillContext<'_>) -> Plan {
+    pub fn plan(&self, context: &DrillContext<'_>) -> DrillPlan {
         (self.plan)(context)
     }
 
@@ -100,7 +100,7 @@ impl Scenario {
     }
 }
 
-impl Plan {
+impl DrillPlan {
     fn of(fault: impl Fault + 'static, promises: Promises) -> Self {
         Self {
             faults: vec![Box::new(fault)],
@@ -202,7 +202,7 @@ mod tests {
                 outage_ms: own,
                 ..Promises::default()
             };
-            let mut plan = Plan {
+            let mut plan = DrillPlan {
                 faults: Vec::new(),
                 promises,
             };

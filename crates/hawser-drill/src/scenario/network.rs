@@ -7,7 +7,7 @@ use hawser_model::cluster_file::Role;
 use hawser_model::drill::{Promises, ServicePromise};
 use hawser_model::units::BitsPerSec;
 
-use super::{Plan, Reaction, Scenario, links, nobody_is_fenced};
+use super::{DrillPlan, Reaction, Scenario, links, nobody_is_fenced};
 use crate::context::DrillContext;
 use crate::fault::AroundHeads;
 
@@ -25,7 +25,7 @@ pub(super) const ALL: &[Scenario] = &[
                 .into_iter()
                 .take(1)
                 .collect();
-            Plan::of(
+            DrillPlan::of(
                 AroundHeads::cables("ring-down", &context.active, &ring),
                 told(2000),
             )
@@ -41,7 +41,7 @@ pub(super) const ALL: &[Scenario] = &[
                 .into_iter()
                 .take(1)
                 .collect();
-            Plan::of(AroundHeads::switches("switch-down", &ring), told(2000))
+            DrillPlan::of(AroundHeads::switches("switch-down", &ring), told(2000))
         },
     },
     Scenario {
@@ -51,7 +51,7 @@ pub(super) const ALL: &[Scenario] = &[
         real: true,
         plan: |context| {
             let fault = ring(context, "one-way-ring", false, Trouble::Lost(100));
-            Plan::of(fault, nobody_is_fenced(2000))
+            DrillPlan::of(fault, nobody_is_fenced(2000))
         },
     },
     Scenario {
@@ -61,7 +61,7 @@ pub(super) const ALL: &[Scenario] = &[
         real: true,
         plan: |context| {
             let fault = ring(context, "lossy-ring", true, Trouble::Lost(20));
-            Plan::of(fault, nobody_is_fenced(2000))
+            DrillPlan::of(fault, nobody_is_fenced(2000))
         },
     },
     Scenario {
@@ -71,7 +71,7 @@ pub(super) const ALL: &[Scenario] = &[
         real: false,
         plan: |context| {
             let slow = Trouble::Slow(BitsPerSec(200_000));
-            Plan::of(
+            DrillPlan::of(
                 ring(context, "slow-ring", true, slow),
                 nobody_is_fenced(2000),
             )
@@ -84,7 +84,7 @@ pub(super) const ALL: &[Scenario] = &[
         real: true,
         plan: |context| {
             let san: Vec<_> = links(context, Role::San).into_iter().take(1).collect();
-            Plan::of(
+            DrillPlan::of(
                 AroundHeads::switches("san-down", &san),
                 nobody_is_fenced(3000),
             )
@@ -101,7 +101,7 @@ pub(super) const ALL: &[Scenario] = &[
                 no_takeover: true,
                 ..Promises::default()
             };
-            Plan::of(
+            DrillPlan::of(
                 AroundHeads::switches("sans-down", &links(context, Role::San)),
                 promises,
             )
@@ -119,7 +119,7 @@ pub(super) const ALL: &[Scenario] = &[
                 no_takeover: true,
                 ..nobody_is_fenced(3000)
             };
-            Plan::of(
+            DrillPlan::of(
                 AroundHeads::cables("san-unplugged", &context.active, &san),
                 promises,
             )
@@ -131,7 +131,7 @@ pub(super) const ALL: &[Scenario] = &[
         reaction: Reaction::Moves,
         real: false,
         plan: |context| {
-            Plan::of(
+            DrillPlan::of(
                 AroundHeads::cables(
                     "sans-unplugged",
                     &context.active,

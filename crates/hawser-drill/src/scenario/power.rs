@@ -8,7 +8,7 @@ use hawser_model::cluster_file::{ClusterFile, FenceDevice};
 use hawser_model::drill::{Promises, ServicePromise};
 use hawser_model::names::HostName;
 
-use super::{Plan, Reaction, Scenario, active_is_fenced, nobody_is_fenced};
+use super::{DrillPlan, Reaction, Scenario, active_is_fenced, nobody_is_fenced};
 use crate::context::DrillContext;
 use crate::fault::{AroundHeads, Fault, PowerCut, Reset, Switchover, Upgrade, WrongPassword};
 
@@ -19,7 +19,7 @@ pub(super) const ALL: &[Scenario] = &[
         reaction: Reaction::Moves,
         real: true,
         plan: |context| {
-            Plan::of(
+            DrillPlan::of(
                 PowerCut {
                     head: context.active.clone(),
                 },
@@ -37,7 +37,7 @@ pub(super) const ALL: &[Scenario] = &[
                 outage_ms: Some(3000),
                 ..Promises::default()
             };
-            Plan::of(
+            DrillPlan::of(
                 Switchover {
                     head: context.active.clone(),
                 },
@@ -52,7 +52,7 @@ pub(super) const ALL: &[Scenario] = &[
         real: true,
         plan: |context| {
             let host = context.active.clone();
-            Plan::of(
+            DrillPlan::of(
                 AroundHeads::one("reboot", SiteFault::Reboot { host }),
                 nobody_is_fenced(3000),
             )
@@ -68,7 +68,7 @@ pub(super) const ALL: &[Scenario] = &[
             let heads = context.others().chain([&context.active]);
             let upgrade =
                 |head| -> Box<dyn Fault> { Box::new(Upgrade::of(head, &context.packages)) };
-            Plan {
+            DrillPlan {
                 faults: heads.map(upgrade).collect(),
                 promises: nobody_is_fenced(3000),
             }
@@ -79,7 +79,7 @@ pub(super) const ALL: &[Scenario] = &[
         about: "every process of the head that has the pool is frozen (SIGSTOP), and resumes later",
         reaction: Reaction::Moves,
         real: false,
-        plan: |context| Plan::of(hung(&context.active), active_is_fenced(context, 2000)),
+        plan: |context| DrillPlan::of(hung(&context.active), active_is_fenced(context, 2000)),
     },
     Scenario {
         name: "reset",
@@ -87,7 +87,7 @@ pub(super) const ALL: &[Scenario] = &[
         reaction: Reaction::Moves,
         real: true,
         plan: |context| {
-            Plan::of(
+            DrillPlan::of(
                 Reset {
                     head: context.active.clone(),
                 },
@@ -100,7 +100,7 @@ pub(super) const ALL: &[Scenario] = &[
         about: "no BMC can be reached, and then the head that has the pool loses its power",
         reaction: Reaction::Within(Duration::from_secs(20)),
         real: false,
-        plan: |context| Plan {
+        plan: |context| DrillPlan {
             faults: vec![
                 Box::new(AroundHeads::switches(
                     "bmc-network-down",
@@ -119,7 +119,7 @@ pub(super) const ALL: &[Scenario] = &[
         about: "a BMC's password is not what the others believe, and then its head loses its power",
         reaction: Reaction::Within(Duration::from_secs(20)),
         real: false,
-        plan: |context| Plan {
+        plan: |context| DrillPlan {
             faults: vec![
                 Box::new(WrongPassword {
                     head: context.active.clone(),
@@ -151,7 +151,7 @@ pub(super) const ALL: &[Scenario] = &[
             faults.push(Box::new(PowerCut {
                 head: context.active.clone(),
             }));
-            Plan {
+            DrillPlan {
                 faults,
                 promises: active_is_fenced(context, 26_000),
             }
@@ -170,7 +170,7 @@ pub(super) const ALL: &[Scenario] = &[
                 fenced_at_most: Some(1),
                 ..Promises::default()
             };
-            Plan::of(
+            DrillPlan::of(
                 AroundHeads::cables("all-rings-down", &context.active, &rings),
                 promises,
             )

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Plan, Reaction, Scenario, active_is_fenced, may_be_fenced, nobody_is_fenced};
+use super::{DrillPlan, Reaction, Scenario, active_is_fenced, may_be_fenced, nobody_is_fenced};
 use crate::context::DrillContext;
 use crate::fault::{ClockStep, HostFault, How, OnHead, Program};
 
@@ -19,7 +19,7 @@ pub(super) const ALL: &[Scenario] = &[
         reaction: Reaction::Moves,
         real: true,
         plan: |context| {
-            Plan::of(
+            DrillPlan::of(
                 active(context, Program::Corosync, How::Stopped),
                 active_is_fenced(context, 2000),
             )
@@ -31,7 +31,7 @@ pub(super) const ALL: &[Scenario] = &[
         reaction: Reaction::Moves,
         real: true,
         plan: |context| {
-            Plan::of(
+            DrillPlan::of(
                 active(context, Program::Corosync, How::Killed),
                 may_be_fenced(context, 4000),
             )
@@ -43,7 +43,7 @@ pub(super) const ALL: &[Scenario] = &[
         reaction: SEEN,
         real: true,
         plan: |context| {
-            Plan::of(
+            DrillPlan::of(
                 active(context, Program::Pacemakerd, How::Stopped),
                 nobody_is_fenced(2000),
             )
@@ -55,7 +55,7 @@ pub(super) const ALL: &[Scenario] = &[
         reaction: SEEN,
         real: true,
         plan: |context| {
-            Plan::of(
+            DrillPlan::of(
                 active(context, Program::Pacemakerd, How::Killed),
                 nobody_is_fenced(2000),
             )
@@ -67,7 +67,7 @@ pub(super) const ALL: &[Scenario] = &[
         reaction: Reaction::Within(Duration::from_secs(15)),
         real: true,
         plan: |context| {
-            Plan::of(
+            DrillPlan::of(
                 active(context, Program::Controld, How::Killed),
                 may_be_fenced(context, 6000),
             )
@@ -79,7 +79,7 @@ pub(super) const ALL: &[Scenario] = &[
         reaction: Reaction::Within(Duration::from_secs(15)),
         real: true,
         plan: |context| {
-            Plan::of(
+            DrillPlan::of(
                 active(context, Program::Tgtd, How::Killed),
                 may_be_fenced(context, 11_000),
             )
@@ -91,7 +91,7 @@ pub(super) const ALL: &[Scenario] = &[
         reaction: Reaction::Within(Duration::from_secs(20)),
         real: true,
         plan: |context| {
-            Plan::of(
+            DrillPlan::of(
                 active(context, Program::Tgtd, How::Stopped),
                 nobody_is_fenced(10_000),
             )
@@ -107,7 +107,7 @@ pub(super) const ALL: &[Scenario] = &[
                 root: context.root(),
             };
             let threads = broken(context, "kill", "nfsd", fault);
-            Plan::of(threads, nobody_is_fenced(15_000))
+            DrillPlan::of(threads, nobody_is_fenced(15_000))
         },
     },
     Scenario {
@@ -115,14 +115,14 @@ pub(super) const ALL: &[Scenario] = &[
         about: "the clock of the head that has the pool jumps an hour ahead, and later back",
         reaction: SEEN,
         real: true,
-        plan: |context| Plan::of(clock(context, HOUR), nobody_is_fenced(2000)),
+        plan: |context| DrillPlan::of(clock(context, HOUR), nobody_is_fenced(2000)),
     },
     Scenario {
         name: "clock-back",
         about: "the clock of the head that has the pool jumps an hour back, and later ahead",
         reaction: SEEN,
         real: true,
-        plan: |context| Plan::of(clock(context, -HOUR), nobody_is_fenced(2000)),
+        plan: |context| DrillPlan::of(clock(context, -HOUR), nobody_is_fenced(2000)),
     },
     Scenario {
         name: "memory-pressure",
@@ -131,7 +131,7 @@ pub(super) const ALL: &[Scenario] = &[
         real: true,
         plan: |context| {
             let memory = broken(context, "use up", "memory", HostFault::NoMemory);
-            Plan::of(memory, nobody_is_fenced(30_000))
+            DrillPlan::of(memory, nobody_is_fenced(30_000))
         },
     },
     Scenario {
@@ -142,7 +142,7 @@ pub(super) const ALL: &[Scenario] = &[
         plan: |context| {
             let fault = HostFault::NoRoomForPacemaker;
             let full = broken(context, "full-var", "/var/lib/pacemaker", fault);
-            Plan::of(full, nobody_is_fenced(2000))
+            DrillPlan::of(full, nobody_is_fenced(2000))
         },
     },
 ];

@@ -5,7 +5,7 @@ use hawser_client::stamp::mixed;
 use hawser_model::cluster_file::Role;
 
 use super::power::hung;
-use super::{Plan, Reaction, Scenario, active_is_fenced, all, links, may_be_fenced};
+use super::{DrillPlan, Reaction, Scenario, active_is_fenced, all, links, may_be_fenced};
 use crate::context::DrillContext;
 use crate::fault::{AroundHeads, Fault, PowerCut, Switchover};
 
@@ -28,7 +28,7 @@ pub fn drawn(seed: u64, place: u64) -> (&'static Scenario, u64) {
     (scenario, own)
 }
 
-fn two_faults(context: &DrillContext<'_>) -> Plan {
+fn two_faults(context: &DrillContext<'_>) -> DrillPlan {
     let mut state = context.seed;
     let mut choice = |of: u64| mixed(&mut state) % of;
     let head = context.active.clone();
@@ -50,7 +50,7 @@ fn two_faults(context: &DrillContext<'_>) -> Plan {
     if choice(2) == 1 {
         faults.reverse();
     }
-    Plan {
+    DrillPlan {
         faults,
         promises: match fenced {
             true => active_is_fenced(context, 6000),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hawser_host::site::DiskTrouble;
 use hawser_model::drill::{Promises, ServicePromise};
 
-use super::{Plan, Reaction, Scenario, nobody_is_fenced};
+use super::{DrillPlan, Reaction, Scenario, nobody_is_fenced};
 use crate::fault::{
     Extent, HostFault, How, OnHead, PowerCut, Program, ShelfDisk, ShelfGone, Switchover,
 };
@@ -16,7 +16,7 @@ pub(super) const ALL: &[Scenario] = &[
         about: "the head that has the pool is put in standby and cannot unmount it",
         reaction: Reaction::Moves,
         real: false,
-        plan: |context| Plan {
+        plan: |context| DrillPlan {
             faults: vec![
                 Box::new(OnHead {
                     name: "pool-will-not-stop",
@@ -48,7 +48,7 @@ pub(super) const ALL: &[Scenario] = &[
             faults.push(Box::new(PowerCut {
                 head: context.active.clone(),
             }));
-            Plan {
+            DrillPlan {
                 faults,
                 promises: Promises {
                     service: ServicePromise::Returns,
@@ -66,7 +66,7 @@ pub(super) const ALL: &[Scenario] = &[
         real: true,
         plan: |context| {
             let fault = OnHead::disks("path-gone", context, Extent::OnePath);
-            Plan::of(fault, stays(5000))
+            DrillPlan::of(fault, stays(5000))
         },
     },
     Scenario {
@@ -76,7 +76,7 @@ pub(super) const ALL: &[Scenario] = &[
         real: true,
         plan: |context| {
             let fault = OnHead::disks("disk-gone", context, Extent::OneDisk);
-            Plan::of(fault, told(10_000))
+            DrillPlan::of(fault, told(10_000))
         },
     },
     Scenario {
@@ -84,7 +84,7 @@ pub(super) const ALL: &[Scenario] = &[
         about: "a shelf loses its power, and every pool has a copy of what was on it",
         reaction: Reaction::Within(Duration::from_secs(60)),
         real: false,
-        plan: |context| Plan::of(ShelfGone::of(context), told(60_000)),
+        plan: |context| DrillPlan::of(ShelfGone::of(context), told(60_000)),
     },
     Scenario {
         name: "disk-slow",
@@ -98,7 +98,7 @@ pub(super) const ALL: &[Scenario] = &[
                 ..stays(10_000)
             };
             let slow = DiskTrouble::Slow(1000);
-            Plan::of(ShelfDisk::of("disk-slow", context, slow), promises)
+            DrillPlan::of(ShelfDisk::of("disk-slow", context, slow), promises)
         },
     },
     Scenario {
@@ -108,7 +108,7 @@ pub(super) const ALL: &[Scenario] = &[
         real: false,
         plan: |context| {
             let errors = DiskTrouble::Errors;
-            Plan::of(ShelfDisk::of("disk-errors", context, errors), told(10_000))
+            DrillPlan::of(ShelfDisk::of("disk-errors", context, errors), told(10_000))
         },
     },
 ];

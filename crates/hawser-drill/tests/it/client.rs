@@ -5,7 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use hawser_client::Client as Verifier;
-use hawser_client::check::{Rules, Verdict, check};
+use hawser_client::check::{HistoryVerdict, Rules, check};
 use hawser_client::job::OpenUnit;
 use hawser_client::load::Load;
 use hawser_client::questions::QUESTIONS;
@@ -135,7 +135,7 @@ const STEADY: Duration = Duration::from_secs(1);
 const SOON: Duration = Duration::from_secs(60);
 
 /// What a client leaves that wrote for a while and stopped, with the judgement, which is good.
-fn written(context: &DrillContext<'_>) -> (Left, Verdict) {
+fn written(context: &DrillContext<'_>) -> (Left, HistoryVerdict) {
     let mut client = Client::start(context).unwrap();
     let steady = client.wait_steady(context, context.now(), STEADY, SOON);
     assert!(steady.unwrap());

@@ -2,13 +2,13 @@
 
 use hawser_drill::context::{Cluster, DrillContext};
 use hawser_drill::fault::{HostFault, How, Program};
-use hawser_drill::scenario::{Plan, Scenario};
+use hawser_drill::scenario::{DrillPlan, Scenario};
 
 use crate::bench::{CLUSTER, World};
 use crate::whole::Again;
 
 /// The drill's context, and the upgrade of each head.
-fn upgrade(real: bool, work: impl FnOnce(&World, &DrillContext<'_>, Plan)) {
+fn upgrade(real: bool, work: impl FnOnce(&World, &DrillContext<'_>, DrillPlan)) {
     let again = Again::of("switchover", real);
     let world = again.world();
     let before = world.again().status().unwrap();

@@ -6,8 +6,8 @@ use std::net::IpAddr;
 use hawser_model::cluster_file::FIRST_PORT;
 
 use super::section::Section;
+use crate::page::LineVerdict;
 use crate::page::Page;
-use crate::page::Verdict;
 use crate::picture::{Link, Picture, Said};
 use crate::place::quoted;
 
@@ -123,7 +123,7 @@ pub(crate) fn nobody(picture: &Picture, page: &mut Page) {
     let bound = picture.links.iter().find(|link| link.bound.is_some());
     if let (Some(link), true) = (bound, picture.nodes.is_empty()) {
         page.add(
-            Verdict::Missing,
+            LineVerdict::Missing,
             Some(&link.at),
             "the names of the nodes",
             "give `crm configure show` or the CIB beside this file, and --interfaces NODE=FILE for their addresses",

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::{PoolFile, UnitOut, ViewOut};
-use crate::page::{Page, Verdict};
+use crate::page::{LineVerdict, Page};
 use crate::place::quoted;
 
 pub(super) fn check(pool: &str, file: &PoolFile, page: &mut Page) {
@@ -22,7 +22,7 @@ pub(super) fn check(pool: &str, file: &PoolFile, page: &mut Page) {
             if first != volume {
                 let two = format!("{} and {}", quoted(first), quoted(volume));
                 page.add(
-                    Verdict::Missing,
+                    LineVerdict::Missing,
                     Some(&unit.at),
                     format!("LUN {lun} {on} is {two}"),
                     "give one of them another `lun` in exports.toml: a target has each number once, for all hosts",
@@ -31,7 +31,7 @@ pub(super) fn check(pool: &str, file: &PoolFile, page: &mut Page) {
             let first = *numbers.entry(volume).or_insert(lun);
             if first != lun {
                 page.add(
-                    Verdict::Missing,
+                    LineVerdict::Missing,
                     Some(&unit.at),
                     format!("{} has LUN {first} and LUN {lun} {on}", quoted(volume)),
                     "give it one `lun` in exports.toml: a unit has one number on a target, for all hosts",

@@ -15,7 +15,7 @@ use super::{millis, primitives_of};
 use crate::crm::Primitive;
 use crate::crm::by_id::ById;
 use crate::exports::Offered;
-use crate::page::{Page, Verdict};
+use crate::page::{LineVerdict, Page};
 use crate::picture::{Address, Nfs, Picture, Pool, PoolKind, Said, usable};
 use crate::place::quoted;
 
@@ -291,7 +291,7 @@ fn address(primitive: &Primitive, pool: &mut Pool, page: &mut Page) {
         let why = format!("{} is no address", quoted(text));
         page.unsaid(at, quoted(&primitive.id), &why);
         let what = format!("an address of pool {}", quoted(&owner));
-        return page.add(Verdict::Missing, Some(at), what, why);
+        return page.add(LineVerdict::Missing, Some(at), what, why);
     };
     let mask = primitive.param(&["cidr_netmask", "netmask"]).or(behind);
     // IPaddr takes 255.255.255.0 as well.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use hawser_cluster::numbering::Numbering;
 use hawser_cluster::{cib, corosync};
-use hawser_import::{Imported, Kind, Malformed, Options, Source, Verdict, import};
+use hawser_import::{Imported, Kind, LineVerdict, Malformed, Options, Source, import};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -185,14 +185,17 @@ fn ends_well(case: &Path, outcome: &Result<Imported, Malformed>) {
     let page = &imported.page;
     let nothing = imported.cluster.is_none() && imported.exports.is_empty();
     assert!(
-        !nothing || page.has(Verdict::Missing) || page.has(Verdict::Unsaid),
+        !nothing || page.has(LineVerdict::Missing) || page.has(LineVerdict::Unsaid),
         "{}: nothing came of it, and the page does not say why",
         case.display()
     );
     for line in &page.lines {
         let reason = matches!(
             line.verdict,
-            Verdict::Mistake | Verdict::Unsaid | Verdict::Changed | Verdict::Missing
+            LineVerdict::Mistake
+                | LineVerdict::Unsaid
+                | LineVerdict::Changed
+                | LineVerdict::Missing
         );
         assert!(
             !reason || line.place.is_some() && !line.why.is_empty(),
@@ -203,7 +206,7 @@ fn ends_well(case: &Path, outcome: &Result<Imported, Malformed>) {
     for (pool, text) in &imported.exports {
         let file = format!("{pool}/exports.toml");
         let said = |line: &hawser_import::Line| {
-            line.verdict == Verdict::Missing
+            line.verdict == LineVerdict::Missing
                 && line.place.as_ref().is_some_and(|at| at.file == file)
         };
         assert_eq!(
@@ -221,7 +224,7 @@ fn holds(case: &Path, imported: &Imported) {
     if let Some(text) = &imported.cluster {
         let accepted = hawser_model::cluster_file::parse_complete(text, "hawser.toml");
         let complete = !imported.page.lines.iter().any(|line| {
-            line.verdict == Verdict::Missing
+            line.verdict == LineVerdict::Missing
                 && line
                     .place
                     .as_ref()

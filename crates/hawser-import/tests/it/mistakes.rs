@@ -1,6 +1,6 @@
 //! What is wrong in a source is told where it stands there.
 
-use hawser_import::{Imported, Kind, Malformed, Options, Source, Verdict, import};
+use hawser_import::{Imported, Kind, LineVerdict, Malformed, Options, Source, import};
 
 /// Imports these files, each by its kind's word and its text.
 fn imported(files: &[(&str, &str)]) -> Result<Imported, Malformed> {
@@ -21,7 +21,7 @@ fn imported(files: &[(&str, &str)]) -> Result<Imported, Malformed> {
 }
 
 /// The lines of the page with that verdict: `FILE:LINE WHAT: WHY`.
-fn lines(imported: &Imported, verdict: Verdict) -> Vec<String> {
+fn lines(imported: &Imported, verdict: LineVerdict) -> Vec<String> {
     let of = imported.page.lines.iter();
     let of = of.filter(|line| line.verdict == verdict);
     of.map(|line| {
@@ -47,7 +47,7 @@ fn a_fence_device_of_no_node_makes_none() {
     );
     let imported = imported(&[("crm", &crm)]).expect("read");
     assert_eq!(nodes(&imported), 2);
-    let mistakes = lines(&imported, Verdict::Mistake);
+    let mistakes = lines(&imported, LineVerdict::Mistake);
     assert_eq!(
         mistakes,
         [
@@ -55,14 +55,14 @@ fn a_fence_device_of_no_node_makes_none() {
             "crm:6 \"st3\" fences \"zz\": there is no node \"zz\", only head1, head2",
         ]
     );
-    let changed = lines(&imported, Verdict::Changed);
+    let changed = lines(&imported, LineVerdict::Changed);
     for line in [
         "crm:4 \"st1\" fences \"head1.example.com\": \"head1.example.com\" is node head1",
         "crm:6 \"st3\" fences \"HEAD2\": \"HEAD2\" is node head2",
     ] {
         assert!(changed.iter().any(|it| it == line), "{changed:#?}");
     }
-    let left = lines(&imported, Verdict::Unsaid);
+    let left = lines(&imported, LineVerdict::Unsaid);
     let line = "crm:5 \"st2\", external/ipmi: it fences no node of the cluster: it is left out";
     assert!(left.iter().any(|it| it == line), "{left:#?}");
     // The password of what is left out is not kept either.
@@ -80,7 +80,7 @@ fn levels_and_delays_of_no_node_are_told() {
     );
     let imported = imported(&[("crm", &crm)]).expect("read");
     assert_eq!(
-        lines(&imported, Verdict::Mistake),
+        lines(&imported, LineVerdict::Mistake),
         [
             "crm:4 the delay of \"hed1\" in \"st1\": there is no node \"hed1\", only head1, head2: did you mean \"head1\"?",
             "crm:5 a level of fencing of \"haed2\": there is no node \"haed2\", only head1, head2: did you mean \"head2\"?",
@@ -96,9 +96,9 @@ fn a_device_of_a_remote_node_makes_no_node() {
     );
     let imported = imported(&[("crm", &crm)]).expect("read");
     assert_eq!(nodes(&imported), 2);
-    assert_eq!(lines(&imported, Verdict::Mistake), [""; 0]);
+    assert_eq!(lines(&imported, LineVerdict::Mistake), [""; 0]);
     let line = "crm:5 \"st\" fences \"far\": that node runs no Corosync: Hawser's file has the nodes that do";
-    let unsaid = lines(&imported, Verdict::Unsaid);
+    let unsaid = lines(&imported, LineVerdict::Unsaid);
     assert!(unsaid.iter().any(|it| it == line), "{unsaid:#?}");
 }
 
@@ -112,7 +112,7 @@ fn heartbeats_files_make_no_node_beside_the_list() {
     let imported = imported(&[("ha.cf", ha_cf), ("haresources", haresources)]).expect("read");
     assert_eq!(nodes(&imported), 2);
     assert_eq!(
-        lines(&imported, Verdict::Mistake),
+        lines(&imported, LineVerdict::Mistake),
         [
             "ha.cf:1 stonith_host \"*\" external/ipmi \"aa\": there is no node \"aa\", only alpha, beta",
             "haresources:1 a line of node \"alhpa\": there is no node \"alhpa\", only alpha, beta: did you mean \"alpha\"?",
@@ -131,7 +131,7 @@ fn without_a_list_names_are_nodes() {
     let haresources = "a Filesystem::/dev/sdb::/srv2::ext4\nb Filesystem::/dev/sdc::/srv3::ext4\n";
     let imported = imported(&[("haresources", haresources)]).expect("read");
     assert_eq!(nodes(&imported), 2);
-    assert_eq!(lines(&imported, Verdict::Mistake), [""; 0]);
+    assert_eq!(lines(&imported, LineVerdict::Mistake), [""; 0]);
 }
 
 #[test]
@@ -139,13 +139,13 @@ fn a_controller_is_at_an_address_or_a_name() {
     let ha_cf = "node a b\nbcast eth0\nstonith_host * external/ipmi a bmc-a user secret1 lanplus\n\
                  stonith_host * external/ipmi b 10.0.0.300 user secret2 lanplus\n";
     let imported = imported(&[("ha.cf", ha_cf)]).expect("read");
-    let understood = lines(&imported, Verdict::Understood);
+    let understood = lines(&imported, LineVerdict::Understood);
     let name = "ha.cf:3 stonith_host \"*\" external/ipmi \"a\": its address \"bmc-a\": a name: every head must be able to look it up \
                 at the moment when it fences";
     assert!(understood.iter().any(|it| it == name), "{understood:#?}");
     let neither = "ha.cf:4 stonith_host \"*\" external/ipmi \"b\": its address \"10.0.0.300\": it is neither an IP address nor a \
                    host's name: write [node.bmc]";
-    let unsaid = lines(&imported, Verdict::Unsaid);
+    let unsaid = lines(&imported, LineVerdict::Unsaid);
     assert!(unsaid.iter().any(|it| it == neither), "{unsaid:#?}");
     assert_eq!(imported.secrets.len(), 1);
 }
@@ -179,7 +179,7 @@ fn what_a_resource_names_and_is_nowhere_is_told() {
     );
     let imported = imported(&[("crm", &crm)]).expect("read");
     assert_eq!(
-        lines(&imported, Verdict::Mistake),
+        lines(&imported, LineVerdict::Mistake),
         [
             "crm:5 target_iqn=\"iqn.other\" of \"p_l\": no iSCSITarget has this iqn",
             "crm:6 group \"g\": there is no resource \"p_nosuch\"",
@@ -200,19 +200,19 @@ fn bad_values_of_an_address_are_named() {
             "crm:4 the netmask \"{mask}\" of \"p_ip\": a prefix of 10.0.0.5 is a number from 1 to 32; IPv4 has masks such as \
              255.255.255.0 as well"
         );
-        assert_eq!(lines(&imported, Verdict::Mistake), [line]);
+        assert_eq!(lines(&imported, LineVerdict::Mistake), [line]);
     }
     for mask in ["24", "255.255.255.0"] {
         let imported = with_address(&format!("ip=10.0.0.5 cidr_netmask={mask}"));
-        assert_eq!(lines(&imported, Verdict::Mistake), [""; 0]);
+        assert_eq!(lines(&imported, LineVerdict::Mistake), [""; 0]);
     }
     let imported = with_address("ip=10.0.0.5 cidr_netmask=24 op start timeout=banana");
-    let unsaid = lines(&imported, Verdict::Unsaid);
+    let unsaid = lines(&imported, LineVerdict::Unsaid);
     let line = "crm:4 \"p_ip\" op start timeout=banana: it is no time";
     assert!(unsaid.iter().any(|it| it == line), "{unsaid:#?}");
     // A file without an address that clients have is not complete.
     let imported = with_address("ip=10.0.0.300 cidr_netmask=24");
-    let missing = lines(&imported, Verdict::Missing);
+    let missing = lines(&imported, LineVerdict::Missing);
     let line = "crm:4 an address of pool \"g\": \"10.0.0.300\" is no address";
     assert!(missing.iter().any(|it| it == line), "{missing:#?}");
     assert_eq!(
@@ -260,7 +260,7 @@ fn times_in_the_wrong_order_are_told_at_their_lines() {
     let ha_cf = "node a b\nkeepalive 10\ndeadtime 20\nwarntime 30\nbcast eth0\n";
     let imported = imported(&[("ha.cf", ha_cf)]).expect("read");
     assert_eq!(
-        lines(&imported, Verdict::Mistake),
+        lines(&imported, LineVerdict::Mistake),
         [
             "ha.cf:4 warntime 30000 ms and deadtime 20000 ms: warntime must be less than deadtime: keepalive < warntime < deadtime"
         ]
@@ -298,7 +298,7 @@ fn nothing_of_a_cib_is_left_out_in_silence() {
     let imported = imported(&[("cib", cib)]).expect("read");
     let left = "no such element is known here: it is left out";
     assert_eq!(
-        lines(&imported, Verdict::Unsaid),
+        lines(&imported, LineVerdict::Unsaid),
         [
             format!("cib:2 <nodez>: {left}"),
             format!("cib:3 <nod>: {left}"),
@@ -307,7 +307,7 @@ fn nothing_of_a_cib_is_left_out_in_silence() {
         ]
     );
     assert_eq!(
-        lines(&imported, Verdict::Mistake),
+        lines(&imported, LineVerdict::Mistake),
         [
             "cib:9 <rsc_colocation> \"c\": it joins fewer than two resources",
             "cib:10 <rsc_order> \"o\": it joins fewer than two resources",
@@ -320,7 +320,7 @@ fn statements_without_content_are_told() {
     let crm = format!("{TWO}group g\nclone c\nproperty x\nfencing_topology\n");
     let imported = imported(&[("crm", &crm)]).expect("read");
     assert_eq!(
-        lines(&imported, Verdict::Mistake),
+        lines(&imported, LineVerdict::Mistake),
         [
             "crm:4 group \"g\": it has no resource",
             "crm:5 clone \"c\": it has no resource",
@@ -337,8 +337,8 @@ fn a_location_and_a_delay_name_nodes_as_devices_do() {
          pcmk_delay_base=head1.example.com:5s\nlocation l1 p_fs 100: HEAD1\n"
     );
     let imported = imported(&[("crm", &crm)]).expect("read");
-    assert_eq!(lines(&imported, Verdict::Mistake), [""; 0]);
-    let changed = lines(&imported, Verdict::Changed);
+    assert_eq!(lines(&imported, LineVerdict::Mistake), [""; 0]);
+    let changed = lines(&imported, LineVerdict::Changed);
     for line in [
         "crm:6 location \"l1\": \"HEAD1\" is node head1",
         "crm:4 the delay of \"head1.example.com\" in \"st1\": \"head1.example.com\" is node head1",

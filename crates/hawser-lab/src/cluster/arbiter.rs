@@ -92,7 +92,7 @@ pub(super) fn differs(
 
 /// A command of the shell in a node: its `$1` is the cluster's name. Files go in and come out as base64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Step {
+pub(crate) struct ArbiterStep {
     /// What it does, for who must be told that it failed.
     pub what: &'static str,
     /// The command.
@@ -102,35 +102,35 @@ pub(crate) struct Step {
 /// The authority is this lab's own: Debian's package has made one on whatever the node's files are a copy of. As that does
 /// (`corosync-qnetd.postinst`), it lets the account of the service read it, and nobody else. A machine's systemd has not
 /// started the service without one; a namespace's first process starts it as it begins to live.
-const AUTHORITY: Step = Step {
+const AUTHORITY: ArbiterStep = ArbiterStep {
     what: "corosync-qnetd-certutil -i",
     script: "set -e; nss=/etc/corosync/qnetd/nssdb; rm -rf $nss; corosync-qnetd-certutil -i -G >/dev/null; \
              chgrp coroqnetd $nss $nss/cert9.db $nss/key4.db; \
              if [ -d /run/systemd/system ]; then systemctl start corosync-qnetd; fi; base64 -w0 $nss/qnetd-cacert.crt",
 };
-const TRUST: Step = Step {
+const TRUST: ArbiterStep = ArbiterStep {
     what: "corosync-qdevice-net-certutil -i",
     script: "set -e; umask 077; rm -rf /etc/corosync/qdevice/net/nssdb; base64 -d >/run/hawser-qnetd; \
              corosync-qdevice-net-certutil -i -c /run/hawser-qnetd >/dev/null; rm /run/hawser-qnetd",
 };
-const REQUEST: Step = Step {
+const REQUEST: ArbiterStep = ArbiterStep {
     what: "corosync-qdevice-net-certutil -r",
     script: "set -e; corosync-qdevice-net-certutil -r -n \"$1\" >/dev/null; \
              base64 -w0 /etc/corosync/qdevice/net/nssdb/qdevice-net-node.crq",
 };
-const SIGN: Step = Step {
+const SIGN: ArbiterStep = ArbiterStep {
     what: "corosync-qnetd-certutil -s",
     script: "set -e; umask 077; base64 -d >/run/hawser-qnetd; \
              corosync-qnetd-certutil -s -c /run/hawser-qnetd -n \"$1\" >/dev/null; rm /run/hawser-qnetd; \
              base64 -w0 \"/etc/corosync/qnetd/nssdb/cluster-$1.crt\"",
 };
-const TAKE: Step = Step {
+const TAKE: ArbiterStep = ArbiterStep {
     what: "corosync-qdevice-net-certutil -M",
     script: "set -e; umask 077; base64 -d >/run/hawser-qnetd; \
              corosync-qdevice-net-certutil -M -c /run/hawser-qnetd >/dev/null; rm /run/hawser-qnetd; \
              base64 -w0 /etc/corosync/qdevice/net/nssdb/qdevice-net-node.p12",
 };
-const IMPORT: Step = Step {
+const IMPORT: ArbiterStep = ArbiterStep {
     what: "corosync-qdevice-net-certutil -m",
     script: "set -e; umask 077; base64 -d >/run/hawser-qnetd; \
              corosync-qdevice-net-certutil -m -c /run/hawser-qnetd >/dev/null; rm /run/hawser-qnetd",
@@ -141,7 +141,7 @@ const IMPORT: Step = Step {
 pub(crate) fn certify(
     arbiter: &HostName,
     heads: &[HostName],
-    run: &mut dyn FnMut(&HostName, Step, &str) -> Result<String, LabError>,
+    run: &mut dyn FnMut(&HostName, ArbiterStep, &str) -> Result<String, LabError>,
 ) -> Result<(), LabError> {
     let [first, others @ ..] = heads else {
         return Ok(());

@@ -47,7 +47,7 @@ impl Names {
 
 /// What is to be run, in this order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Plan {
+pub(super) struct PortPlan {
     /// `tc` commands that take away what was there.
     pub take_tc: Vec<String>,
     /// `ip` commands that remove and make interfaces.
@@ -57,8 +57,8 @@ pub(super) struct Plan {
 }
 
 /// The commands that take all faults from a port.
-pub(super) fn dismantle(names: &Names, there: Existing) -> Plan {
-    let mut plan = Plan::default();
+pub(super) fn dismantle(names: &Names, there: Existing) -> PortPlan {
+    let mut plan = PortPlan::default();
     let port = &names.port;
     if there.clsact {
         plan.take_tc.push(format!("qdisc del dev {port} clsact"));
@@ -84,7 +84,7 @@ pub(super) fn build(
     there: Existing,
     faults: [Fault; 2],
     pin: impl Fn(Direction) -> (String, String),
-) -> Plan {
+) -> PortPlan {
     let mut plan = dismantle(names, there);
     let port = &names.port;
     let [to_node, from_node] = faults;
@@ -223,6 +223,9 @@ mod tests {
         let plan = dismantle(&names(), all);
         assert_eq!(plan.take_tc.len() + plan.ip.len(), 4);
         assert_eq!(plan.ip[1], "link del hold-1_0t");
-        assert_eq!(dismantle(&names(), Existing::default()), Plan::default());
+        assert_eq!(
+            dismantle(&names(), Existing::default()),
+            PortPlan::default()
+        );
     }
 }

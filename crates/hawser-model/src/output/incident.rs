@@ -268,7 +268,7 @@ impl From<IncidentReport> for ListedIncident {
 
 /// Something of an incident at its time: a line of a log, or a change that a watch has read.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step<'a> {
+pub struct CourseStep<'a> {
     /// Seconds from the beginning of the incident.
     pub at_s: f64,
     /// The head.
@@ -300,22 +300,22 @@ impl IncidentReport {
     }
 
     /// Lines of the logs and changes that were read, in the order of time.
-    pub fn course(&self) -> Vec<Step<'_>> {
-        let lines = self.lines.iter().map(|line| Step {
+    pub fn course(&self) -> Vec<CourseStep<'_>> {
+        let lines = self.lines.iter().map(|line| CourseStep {
             at_s: line.at_s,
             host: &line.host,
             by: line.source(),
             text: line.text.clone(),
         });
         let changes = self.readings.iter().flat_map(|head| {
-            head.changes.iter().map(|change| Step {
+            head.changes.iter().map(|change| CourseStep {
                 at_s: change.at_s,
                 host: &head.host,
                 by: "read",
                 text: change.what.to_string(),
             })
         });
-        let mut all: Vec<Step<'_>> = lines.chain(changes).collect();
+        let mut all: Vec<CourseStep<'_>> = lines.chain(changes).collect();
         all.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
         all
     }

@@ -9,7 +9,7 @@ use std::str::FromStr;
 
 use bcrypt::HashParts;
 
-use super::yaml::{self, Node, What};
+use super::yaml::{self, What, YamlNode};
 
 /// A hash may cost so much, as a power of two: one check with it takes about a second.
 pub const DEAREST: u32 = 14;
@@ -119,7 +119,7 @@ pub fn parse(text: &str, folder: &Path) -> Result<WebConfig, Wrong> {
     Ok(config)
 }
 
-fn tls(node: Node, folder: &Path) -> Result<Option<TlsConfig>, Wrong> {
+fn tls(node: YamlNode, folder: &Path) -> Result<Option<TlsConfig>, Wrong> {
     const PART: &str = "tls_server_config";
     let line = node.line;
     let mut all = BTreeMap::new();
@@ -247,7 +247,7 @@ fn clients(kind: Given, ca_file: Given, folder: &Path) -> Result<Option<Clients>
     }
 }
 
-fn users(node: Node) -> Result<BTreeMap<String, String>, Wrong> {
+fn users(node: YamlNode) -> Result<BTreeMap<String, String>, Wrong> {
     const PART: &str = "basic_auth_users";
     let mut users = BTreeMap::new();
     for (name, node) in fields(node, Some(PART))? {
@@ -275,7 +275,7 @@ fn users(node: Node) -> Result<BTreeMap<String, String>, Wrong> {
 }
 
 /// The fields of a mapping; none of one with nothing in it.
-fn fields(node: Node, of: Option<&str>) -> Result<Vec<(String, Node)>, Wrong> {
+fn fields(node: YamlNode, of: Option<&str>) -> Result<Vec<(String, YamlNode)>, Wrong> {
     match node.what {
         What::Nothing => Ok(Vec::new()),
         What::Mapping(all) => Ok(all),
@@ -286,7 +286,7 @@ fn fields(node: Node, of: Option<&str>) -> Result<Vec<(String, Node)>, Wrong> {
     }
 }
 
-fn text(node: Node, field: &str) -> Result<Option<String>, Wrong> {
+fn text(node: YamlNode, field: &str) -> Result<Option<String>, Wrong> {
     match node.what {
         What::Nothing => Ok(None),
         What::Text(text) if text.is_empty() => Ok(None),
@@ -298,7 +298,7 @@ fn text(node: Node, field: &str) -> Result<Option<String>, Wrong> {
     }
 }
 
-fn refused(field: &str, node: &Node, instead: &str) -> Wrong {
+fn refused(field: &str, node: &YamlNode, instead: &str) -> Wrong {
     let what = format!("is not supported here: {instead}");
     Wrong::new(node.line, Some(field.to_owned()), what)
 }

@@ -36,7 +36,7 @@ pub struct Credentials {
 
 /// What comes of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum PasswordVerdict {
     /// It is one of those who may ask.
     Right,
     /// It is none of them.
@@ -58,34 +58,34 @@ impl Credentials {
     }
 
     /// Checks what a request's `Authorization` says (RFC 7617). Takes a while: for a thread that has nothing else to do.
-    pub fn check(&self, authorization: Option<&[u8]>) -> Verdict {
+    pub fn check(&self, authorization: Option<&[u8]>) -> PasswordVerdict {
         let Some((user, password)) = authorization.and_then(basic) else {
-            return Verdict::Wrong;
+            return PasswordVerdict::Wrong;
         };
         let digest = self.digest(&user, &password);
         if self.knows(&user, &digest) {
-            return Verdict::Right;
+            return PasswordVerdict::Right;
         }
         let Some(_slot) = self.waiting.take() else {
-            return Verdict::Busy;
+            return PasswordVerdict::Busy;
         };
         let _turn = locked(&self.turn);
         // Somebody before it may have shown the same.
         if self.knows(&user, &digest) {
-            return Verdict::Right;
+            return PasswordVerdict::Right;
         }
         // A name that is not there takes as long as one that is.
         let Some(hash) = self.users.get(&user).or_else(|| self.users.values().next()) else {
-            return Verdict::Wrong;
+            return PasswordVerdict::Wrong;
         };
         let begun = Instant::now();
         let right = bcrypt::verify(&password, hash).unwrap_or(false);
         if right && self.users.contains_key(&user) {
             locked(&self.known).insert(user, digest);
-            return Verdict::Right;
+            return PasswordVerdict::Right;
         }
         std::thread::sleep(begun.elapsed().min(PAUSE));
-        Verdict::Wrong
+        PasswordVerdict::Wrong
     }
 
     fn knows(&self, user: &str, digest: &ShownDigest) -> bool {
@@ -138,15 +138,19 @@ mod tests {
     fn a_password_is_the_one_of_its_user() {
         let all = credentials();
         let check = |user, password| all.check(Some(&shown(user, password)));
-        assert_eq!(check("you", "secret"), Verdict::Right);
-        assert_eq!(check("me", "other"), Verdict::Right);
+        assert_eq!(check("you", "secret"), PasswordVerdict::Right);
+        assert_eq!(check("me", "other"), PasswordVerdict::Right);
         for (user, password) in [
             ("me", "secret"),
             ("you", "secret "),
             ("nobody", "secret"),
             ("", ""),
         ] {
-            assert_eq!(check(user, password), Verdict::Wrong, "{user}:{password}");
+            assert_eq!(
+                check(user, password),
+                PasswordVerdict::Wrong,
+                "{user}:{password}"
+            );
         }
         for none in [
             &b""[..],
@@ -156,25 +160,31 @@ mod tests {
             b"Digest eW91OnNlY3JldA==",
             b"\xff",
         ] {
-            assert_eq!(all.check(Some(none)), Verdict::Wrong, "{none:?}");
+            assert_eq!(all.check(Some(none)), PasswordVerdict::Wrong, "{none:?}");
         }
-        assert_eq!(all.check(None), Verdict::Wrong);
+        assert_eq!(all.check(None), PasswordVerdict::Wrong);
     }
 
     #[test]
     fn who_is_known_does_not_wait_behind_those_who_guess() {
         let all = credentials();
         let (you, guess) = (shown("you", "secret"), shown("you", "guess"));
-        assert_eq!(all.check(Some(&you)), Verdict::Right);
+        assert_eq!(all.check(Some(&you)), PasswordVerdict::Right);
         // Every slot is taken, and the one whose turn it is does not end.
         let slots: Vec<_> = (0..=WAIT).map(|_| all.waiting.take().unwrap()).collect();
         let turn = all.turn.lock().unwrap();
-        assert_eq!(all.check(Some(&you)), Verdict::Right);
-        assert_eq!(all.check(Some(&guess)), Verdict::Busy);
+        assert_eq!(all.check(Some(&you)), PasswordVerdict::Right);
+        assert_eq!(all.check(Some(&guess)), PasswordVerdict::Busy);
         // What was not checked yet has to wait, right or not.
-        assert_eq!(all.check(Some(&shown("me", "other"))), Verdict::Busy);
+        assert_eq!(
+            all.check(Some(&shown("me", "other"))),
+            PasswordVerdict::Busy
+        );
         drop((slots, turn));
-        assert_eq!(all.check(Some(&guess)), Verdict::Wrong);
-        assert_eq!(all.check(Some(&shown("me", "other"))), Verdict::Right);
+        assert_eq!(all.check(Some(&guess)), PasswordVerdict::Wrong);
+        assert_eq!(
+            all.check(Some(&shown("me", "other"))),
+            PasswordVerdict::Right
+        );
     }
 }

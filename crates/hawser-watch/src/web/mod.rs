@@ -8,6 +8,6 @@ mod tls;
 mod yaml;
 
 pub use config::{Clients, DEAREST, TlsConfig, WebConfig, Wrong, parse};
-pub use credentials::{Credentials, Verdict};
+pub use credentials::{Credentials, PasswordVerdict};
 pub(crate) use door::no_others;
 pub use door::{Door, Doors, WebError};

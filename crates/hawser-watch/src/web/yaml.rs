@@ -9,7 +9,7 @@ const DEEPEST: usize = 4;
 
 /// A value and the line where it begins.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Node {
+pub struct YamlNode {
     /// From 1.
     pub line: usize,
     /// What it is.
@@ -24,7 +24,7 @@ pub enum What {
     /// A text.
     Text(String),
     /// Texts and their values, in the file's order.
-    Mapping(Vec<(String, Node)>),
+    Mapping(Vec<(String, YamlNode)>),
     /// A list: no field that is read here has one.
     List,
 }
@@ -33,9 +33,9 @@ pub enum What {
 ///
 /// # Errors
 /// The text is no YAML; it has more than the above.
-pub fn parse(text: &str) -> Result<Node, Wrong> {
+pub fn parse(text: &str) -> Result<YamlNode, Wrong> {
     let mut events = Events(Parser::new_from_str(text));
-    let mut document = Node {
+    let mut document = YamlNode {
         line: 1,
         what: What::Nothing,
     };
@@ -67,7 +67,7 @@ impl<'a> Events<'a> {
         }
     }
 
-    fn node(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<Node, Wrong> {
+    fn node(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<YamlNode, Wrong> {
         let what = match event {
             Event::Alias(_) => return Err(at(span, "an alias is not taken")),
             Event::Scalar(_, _, 1.., _)
@@ -87,14 +87,14 @@ impl<'a> Events<'a> {
             }
             _ => return Err(at(span, "a value is missing")),
         };
-        Ok(Node {
+        Ok(YamlNode {
             line: span.start.line(),
             what,
         })
     }
 
     fn mapping(&mut self, depth: usize) -> Result<What, Wrong> {
-        let mut all: Vec<(String, Node)> = Vec::new();
+        let mut all: Vec<(String, YamlNode)> = Vec::new();
         loop {
             let (event, span) = self.next()?;
             let name = match event {
@@ -110,7 +110,7 @@ impl<'a> Events<'a> {
             let node = self.node(event, value, depth + 1)?;
             // A value on a line of its own belongs to the line of its name.
             let line = span.start.line();
-            all.push((name, Node { line, ..node }));
+            all.push((name, YamlNode { line, ..node }));
         }
     }
 

@@ -1,7 +1,7 @@
 //! Which cluster a verb works on (`-f`, `--host` or `--lab`), and how its nodes are reached.
 
 mod connect;
-mod target;
+mod known;
 mod told;
 mod which;
 
@@ -24,7 +24,7 @@ use miette::Report;
 
 use crate::bad_file::Source;
 pub use connect::{beside_switches, here, random};
-pub use target::{KnownCluster, Reached, Target, none_reached, why_not};
+pub use known::{KnownCluster, Reached, WhichCluster, none_reached, why_not};
 pub use told::set_verbosity;
 use which::by_ssh;
 pub use which::{DEFAULT_FILE, OneHost, Running, Which};

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use hawser_cipher::bench::{self, LINKS_GBIT, Layout, Plan, Row};
+use hawser_cipher::bench::{self, BenchPlan, LINKS_GBIT, Layout, Row};
 use hawser_cipher::{CHUNK, KeySize, PROVIDER};
 use hawser_model::units::{Bytes, grouped};
 
@@ -11,7 +11,7 @@ use super::table::{Align, Table};
 use crate::output::paint::style;
 
 /// The whole report.
-pub fn table(rows: &[Row], plan: &Plan) -> String {
+pub fn table(rows: &[Row], plan: &BenchPlan) -> String {
     let others: Vec<String> = bench::openssl_version()
         .map(str::to_owned)
         .into_iter()
@@ -167,7 +167,7 @@ fn uncertain(spread: f64) -> String {
     format!("±{}", digits.strip_prefix('0').unwrap_or(&digits))
 }
 
-fn shares(rows: &[Row], size: KeySize, plan: &Plan) -> String {
+fn shares(rows: &[Row], size: KeySize, plan: &BenchPlan) -> String {
     // 32 KiB where it was measured: what a storage head moves at once.
     let Some(chunk) = plan
         .chunks

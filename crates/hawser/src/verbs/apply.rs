@@ -10,7 +10,7 @@ use hawser_cluster::plan::{Change, Plan};
 use hawser_model::output::cluster::ApplyOutput;
 use miette::{IntoDiagnostic, WrapErr};
 
-use crate::cluster::{KnownCluster, Target};
+use crate::cluster::{KnownCluster, WhichCluster};
 use crate::confirm;
 use crate::interrupted::{self, Words};
 use crate::output::{self, complain, say};
@@ -24,7 +24,7 @@ pub struct Args {
     #[arg(conflicts_with_all = ["file", "lab"])]
     plan: Option<PathBuf>,
     #[command(flatten)]
-    target: Target,
+    cluster: WhichCluster,
     /// Also do what clients notice: pools that stop or move
     #[arg(long)]
     allow_disruption: bool,
@@ -50,8 +50,8 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
     let words = interrupted::says("nothing was changed")?;
     let reviewed = args.plan.as_deref().map(saved_plan::read).transpose()?;
     let known = match &reviewed {
-        Some(plan) => KnownCluster::of_saved(plan, args.target.ssh_config.clone())?,
-        None => args.target.known()?,
+        Some(plan) => KnownCluster::of_saved(plan, args.cluster.ssh_config.clone())?,
+        None => args.cluster.known()?,
     };
     let options = Options {
         allow_disruption: args.allow_disruption,

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::builder::PossibleValue;
 use clap::{Subcommand, ValueEnum};
 use hawser_cipher::KeySize;
-use hawser_cipher::bench::{self, Plan};
+use hawser_cipher::bench::{self, BenchPlan};
 use indicatif::{ProgressBar, ProgressStyle};
 use miette::IntoDiagnostic;
 
@@ -69,9 +69,9 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
 
 fn cipher(args: &CipherArgs) -> miette::Result<ExitCode> {
     let mut plan = if args.quick {
-        Plan::quick()
+        BenchPlan::quick()
     } else {
-        Plan::full()
+        BenchPlan::full()
     };
     if !args.key_bits.is_empty() {
         plan.key_sizes = args.key_bits.iter().map(|bits| bits.0).collect();

@@ -8,7 +8,7 @@ use hawser_host::Hosts;
 use hawser_model::output::cluster::{OperateOrder, OperateOutput, OperatedPool};
 use miette::{IntoDiagnostic, WrapErr};
 
-use crate::cluster::Target;
+use crate::cluster::WhichCluster;
 use crate::interrupted;
 use crate::names;
 use crate::output::{complain, print, say};
@@ -18,7 +18,7 @@ use crate::waiting::aloud;
 #[derive(clap::Args)]
 pub struct NodeArgs {
     #[command(flatten)]
-    target: Target,
+    cluster: WhichCluster,
     #[command(flatten)]
     how: How,
     /// The node
@@ -30,7 +30,7 @@ pub struct NodeArgs {
 #[derive(clap::Args)]
 pub struct MoveArgs {
     #[command(flatten)]
-    target: Target,
+    cluster: WhichCluster,
     #[command(flatten)]
     how: How,
     /// The pool
@@ -83,7 +83,7 @@ impl Given<'_> {
 
 /// Puts a node in standby, or out of it.
 pub fn standby(args: &NodeArgs, on: bool) -> miette::Result<ExitCode> {
-    let NodeArgs { target, how, node } = args;
+    let NodeArgs { cluster, how, node } = args;
     let order = match on {
         true => OperateOrder::Standby,
         false => OperateOrder::Online,
@@ -93,7 +93,7 @@ pub fn standby(args: &NodeArgs, on: bool) -> miette::Result<ExitCode> {
         node,
         pool: None,
     };
-    act(target, how, &given, |heads, manner| {
+    act(cluster, how, &given, |heads, manner| {
         live::set_standby(heads, node, on, manner)
     })
 }
@@ -101,7 +101,7 @@ pub fn standby(args: &NodeArgs, on: bool) -> miette::Result<ExitCode> {
 /// Moves a pool.
 pub fn move_pool(args: &MoveArgs) -> miette::Result<ExitCode> {
     let MoveArgs {
-        target,
+        cluster,
         how,
         pool,
         node,
@@ -111,20 +111,20 @@ pub fn move_pool(args: &MoveArgs) -> miette::Result<ExitCode> {
         node,
         pool: Some(pool),
     };
-    act(target, how, &given, |heads, manner| {
+    act(cluster, how, &given, |heads, manner| {
         live::move_pool(heads, pool, node, manner)
     })
 }
 
 /// Does something, waits until Pacemaker is done, and says where everything is then.
 fn act(
-    target: &Target,
+    cluster: &WhichCluster,
     how: &How,
     given: &Given<'_>,
     what: impl FnOnce(&mut Hosts, &mut Manner<'_>) -> Result<Operated, LiveError>,
 ) -> miette::Result<ExitCode> {
     let words = interrupted::says("no order was given")?;
-    let known = target.known_to_look()?;
+    let known = cluster.known_to_look()?;
     let mut reached = aloud(&known.reaching(), || known.reach())?;
     for unreached in &reached.failed {
         complain!("{unreached}");

@@ -16,7 +16,7 @@ use hawser_model::cluster_file::ClusterFile;
 use hawser_model::output::cluster::PlanOutput;
 use miette::{IntoDiagnostic, WrapErr};
 
-use crate::cluster::{KnownCluster, Target};
+use crate::cluster::{KnownCluster, WhichCluster};
 use crate::output::{complain, document, print, print_fitted};
 use crate::saved_plan;
 
@@ -24,7 +24,7 @@ use crate::saved_plan;
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    target: Target,
+    cluster: WhichCluster,
     /// What is made of the file alone, without reaching a node
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["json", "exit_code"])]
     print: Option<Print>,
@@ -60,8 +60,8 @@ enum Print {
 pub fn run(args: Args) -> miette::Result<ExitCode> {
     let known = match args.print {
         // It says nothing of fencing or pools.
-        Some(Print::CorosyncConf) => args.target.known_to_look()?,
-        _ => args.target.known()?,
+        Some(Print::CorosyncConf) => args.cluster.known_to_look()?,
+        _ => args.cluster.known()?,
     };
     let Some(what) = args.print else {
         return live(&known, &args);
@@ -116,7 +116,7 @@ fn live(known: &KnownCluster, args: &Args) -> miette::Result<ExitCode> {
         }
     }
     if let Some(path) = &args.out {
-        saved_plan::write(path, &plan, known, args.target.lab.as_deref())?;
+        saved_plan::write(path, &plan, known, args.cluster.lab.as_deref())?;
     }
     for unreached in &reached.failed {
         complain!("{unreached}");

@@ -12,7 +12,7 @@ use hawser_lab::Lab;
 use hawser_model::output::cluster::ClusterStatus;
 use miette::{IntoDiagnostic, WrapErr, bail};
 
-use crate::cluster::{KnownCluster, Reached, Target, none_reached, why_not};
+use crate::cluster::{KnownCluster, Reached, WhichCluster, none_reached, why_not};
 use crate::{output, render};
 
 /// How long all of it may take, and each of its parts, on hosts that are not slow.
@@ -25,7 +25,7 @@ const WATCH: Duration = Duration::from_secs(2);
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    target: Target,
+    cluster: WhichCluster,
     /// Print one JSON object (docs/schema/status.schema.json)
     #[arg(long)]
     json: bool,
@@ -36,7 +36,7 @@ pub struct Args {
 
 /// Runs the verb.
 pub fn run(args: &Args) -> miette::Result<ExitCode> {
-    let known = args.target.known_to_look()?;
+    let known = args.cluster.known_to_look()?;
     let begun = Instant::now();
     let slowness = known.slowness();
     let mut reached = known.reach_promptly()?;
@@ -49,7 +49,7 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
         Limits::PROMPT.times(slowness).within(left),
         WATCH,
     );
-    facts.left = drill_left(&args.target, &known)?;
+    facts.left = drill_left(&args.cluster, &known)?;
     if let Some(path) = &args.facts {
         let text = serde_json::to_string_pretty(&facts)
             .into_diagnostic()
@@ -120,8 +120,8 @@ fn judge(
 }
 
 /// What a drill from this machine, that was killed or could not heal, may have left, with what takes it back.
-fn drill_left(target: &Target, known: &KnownCluster) -> miette::Result<Option<String>> {
-    let (notes, words) = match (&target.lab, &target.file) {
+fn drill_left(cluster: &WhichCluster, known: &KnownCluster) -> miette::Result<Option<String>> {
+    let (notes, words) = match (&cluster.lab, &cluster.file) {
         (Some(name), _) => {
             let lab = Lab::open(name).map_err(|e| miette::miette!("{e}"))?;
             (lab.notes().to_owned(), format!(" --lab {name}"))
@@ -160,7 +160,7 @@ mod tests {
         let text = "[cluster]\nname = \"storage\"\n[[link]]\nname = \"ring0\"\nnetwork = \"10.0.1.0/24\"\n";
         fs::write(&file, format!("{text}{}{}", node(1), node(2))).expect("a file");
         let args = Args {
-            target: Target {
+            cluster: WhichCluster {
                 file: Some(file),
                 lab: None,
                 ssh_config: Some("/dev/null".into()),

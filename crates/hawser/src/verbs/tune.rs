@@ -107,7 +107,7 @@ fn tuned(cluster: &Cluster, args: &Args, options: &TrafficOptions) -> miette::Re
     // An engine that loses what its peers send ends the check itself; that is tried all the same.
     let of_engine = hawser_account::fixes::plans(&case)
         .iter()
-        .any(hawser_account::fixes::Plan::is_of_engine);
+        .any(hawser_account::fixes::TrialPlan::is_of_engine);
     if let Some(stopped) = case.stopped.as_ref().filter(|_| !of_engine) {
         bar.0.finish_and_clear();
         miette::bail!(

@@ -7,7 +7,7 @@
 //! move that counter too. An error. Case: `conntrack-table-full`.
 
 use crate::fixes::knobs::{At, KERNEL_DEFAULT, backlog, igmp_2, rmem_default, sysctl};
-use crate::fixes::{Candidate, Target};
+use crate::fixes::{Candidate, TrialValue};
 use hawser_model::account::Layer;
 use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::names::HostName;
@@ -71,7 +71,7 @@ impl CheckCause for ConntrackTableFull {
             igmp_2(),
             rmem_default(KERNEL_DEFAULT),
             backlog(),
-            sysctl("net.netfilter.nf_conntrack_max", Target::Times(4)),
+            sysctl("net.netfilter.nf_conntrack_max", TrialValue::Times(4)),
         ]
     }
 }

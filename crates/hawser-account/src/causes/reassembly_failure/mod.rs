@@ -7,7 +7,7 @@
 //! `reassembly-memory`; not `fragments-doubled`.
 
 use crate::fixes::knobs::{At, KERNEL_DEFAULT, rmem_default, sysctl};
-use crate::fixes::{Candidate, Target};
+use crate::fixes::{Candidate, TrialValue};
 use hawser_model::account::Layer;
 use hawser_model::finding::Place;
 use hawser_model::units::{Bytes, Packets};
@@ -80,8 +80,8 @@ impl CheckCause for ReassemblyFailure {
     fn candidates(&self, at: &At<'_>) -> Vec<Option<Candidate>> {
         vec![
             at.largest_ring(),
-            sysctl("net.ipv4.ipfrag_time", Target::Value("60".to_owned())),
-            sysctl("net.ipv4.ipfrag_high_thresh", Target::AtLeast(4 << 20)),
+            sysctl("net.ipv4.ipfrag_time", TrialValue::Value("60".to_owned())),
+            sysctl("net.ipv4.ipfrag_high_thresh", TrialValue::AtLeast(4 << 20)),
             rmem_default(KERNEL_DEFAULT),
         ]
     }

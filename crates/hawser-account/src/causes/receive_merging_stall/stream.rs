@@ -10,7 +10,7 @@
 
 use crate::fixes::knobs::{At, sysctl};
 use crate::fixes::stream_of;
-use crate::fixes::{Candidate, Target};
+use crate::fixes::{Candidate, TrialValue};
 use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::names::HostName;
 use hawser_model::trial::TrialTraffic;
@@ -57,7 +57,7 @@ impl CheckCause for StalledStream {
             at.no_coalescing(),
             at.all_cpus(),
             at.offload_off("rx-checksum"),
-            sysctl("net.ipv4.tcp_rmem", Target::Times(4)),
+            sysctl("net.ipv4.tcp_rmem", TrialValue::Times(4)),
             at.offload_off("rx-lro"),
             at.offload_off("rx-gro-hw"),
             at.offload_off("rx-gro"),

@@ -7,7 +7,7 @@
 //! netem loses on purpose: the words say so. Cases: `sender-queue-drops`, `netem-left-behind`.
 
 use crate::fixes::knobs::{At, sysctl};
-use crate::fixes::{Candidate, Target};
+use crate::fixes::{Candidate, TrialValue};
 use hawser_model::account::Layer;
 use hawser_model::finding::Place;
 use hawser_model::names::HostName;
@@ -73,7 +73,7 @@ impl CheckCause for SenderQueueDrops {
     fn candidates(&self, at: &At<'_>) -> Vec<Option<Candidate>> {
         vec![
             at.longer_queue(),
-            sysctl("net.core.wmem_default", Target::Times(4)),
+            sysctl("net.core.wmem_default", TrialValue::Times(4)),
         ]
     }
 }

@@ -7,7 +7,7 @@
 //! `udp-memory-pressure-everything`.
 
 use crate::fixes::knobs::{At, KERNEL_DEFAULT, backlog, igmp_2, rmem_default, sysctl};
-use crate::fixes::{Candidate, Target};
+use crate::fixes::{Candidate, TrialValue};
 use std::collections::BTreeSet;
 
 use hawser_model::account::Layer;
@@ -118,7 +118,7 @@ impl CheckCause for UdpMemoryPressure {
             igmp_2(),
             backlog(),
             rmem_default(KERNEL_DEFAULT),
-            sysctl("net.ipv4.udp_mem", Target::Times(8)),
+            sysctl("net.ipv4.udp_mem", TrialValue::Times(8)),
         ]
     }
 }

@@ -21,7 +21,7 @@ use crate::cause::{CheckCause, Found};
 use crate::causes::claims::only;
 use crate::copy::fell::percent;
 use crate::fixes::knobs::{At, rmem_max, sysctl};
-use crate::fixes::{Candidate, Target, stream_of};
+use crate::fixes::{Candidate, TrialValue, stream_of};
 use crate::losses::Losses;
 use crate::packets::facts::{PhaseFacts, Side};
 use crate::stream::{StreamView, rates, streams};
@@ -83,9 +83,9 @@ impl CheckCause for WindowTooSmall {
         let enough = self.enough();
         let asked = match self.sysctl == RECEIVES {
             true => rmem_max(enough),
-            false => sysctl("net.core.wmem_max", Target::AtLeast(enough)),
+            false => sysctl("net.core.wmem_max", TrialValue::AtLeast(enough)),
         };
-        vec![asked, sysctl(self.sysctl, Target::AtLeast(enough))]
+        vec![asked, sysctl(self.sysctl, TrialValue::AtLeast(enough))]
     }
 
     /// The stream that waited most.

@@ -12,7 +12,7 @@ use hawser_model::cluster_file::SecretRef;
 use hawser_tool::Deadline;
 use sha2::{Digest as _, Sha256};
 
-use super::nodes::{GROUP, OFFLOADS, number, size};
+use super::entries::{GROUP, OFFLOADS, number, size};
 use super::plan::{Entry, Operation, Tree};
 use crate::exports::desired::is_iscsi_name;
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hawser_model::cluster_file::SecretRef;
 
-use super::nodes::{Digest, GROUP, Is, Node};
+use super::entries::{Digest, GROUP, Is, WantedEntry};
 
 /// What is there, as far as it is the pool's, by paths relative to `/sys/kernel/config/target`.
 pub type Tree = BTreeMap<String, Entry>;
@@ -60,12 +60,12 @@ const NONE: &str = "NULL";
 
 /// The operations; none when everything is as it should be. `found` is what is the pool's and no more:
 /// of it goes what is not wanted. `stale` are folders that must be made anew although they look right.
-pub fn plan(wanted: &[Node], found: &Tree, stale: &BTreeSet<String>) -> Vec<Operation> {
+pub fn plan(wanted: &[WantedEntry], found: &Tree, stale: &BTreeSet<String>) -> Vec<Operation> {
     let by_path: BTreeMap<&str, &Is> = wanted.iter().map(|n| (n.path.as_str(), &n.is)).collect();
     let going = going(&by_path, found, stale);
     let mut operations = removals(&going, found);
     let mut new: BTreeSet<&str> = BTreeSet::new();
-    for Node { path, is } in wanted {
+    for WantedEntry { path, is } in wanted {
         let there = found.get(path).filter(|_| !going.contains(path.as_str()));
         let fresh = ancestors(path).any(|folder| new.contains(folder));
         match is {

@@ -7,8 +7,8 @@ use hawser_model::visible::one_line;
 use sha2::{Digest as _, Sha256};
 
 use super::configfs::Configfs;
+use super::entries::{Digest, WantedEntry, backstore, entries};
 use super::kernel::{lacking, ready};
-use super::nodes::{Digest, Node, backstore, nodes};
 use super::plan::{Tree, plan};
 use super::reservations::Files;
 use super::words::lines;
@@ -16,7 +16,7 @@ use crate::exports::host::Saved;
 use crate::exports::service::ServiceError;
 use crate::exports::service::job::{Job, Purpose};
 use crate::exports::service::owned::{Thing, Whose, only_ours};
-use crate::exports::service::server::{Looked, Server, Step};
+use crate::exports::service::server::{Looked, Server, ServerStep};
 
 /// The kernel's target.
 pub struct Lio;
@@ -52,7 +52,7 @@ impl Server for Lio {
         let steps = operations
             .into_iter()
             .zip(lines)
-            .map(|(operation, words)| Step {
+            .map(|(operation, words)| ServerStep {
                 words: words.into_iter().collect(),
                 act: Box::new(move || Ok(configfs.perform(&operation, &job.secrets)?)),
             });
@@ -79,7 +79,7 @@ impl Server for Lio {
 }
 
 /// What clients have registered to stay so is written to the pool. It is no thing that a person is told.
-fn persistent<'a>(job: &'a Job<'_>, found: &Tree) -> Result<Option<Step<'a>>, ServiceError> {
+fn persistent<'a>(job: &'a Job<'_>, found: &Tree) -> Result<Option<ServerStep<'a>>, ServiceError> {
     use Purpose::{Start, Started, Stop};
     let database = job.here.configfs.database()?;
     let watched = matches!(job.purpose, Start | Started | Stop);
@@ -98,7 +98,7 @@ fn persistent<'a>(job: &'a Job<'_>, found: &Tree) -> Result<Option<Step<'a>>, Se
         found.contains_key(&store)
     });
     let served: BTreeSet<&str> = served.map(|(serial, _)| serial.as_str()).collect();
-    Ok(Some(Step {
+    Ok(Some(ServerStep {
         words: Vec::new(),
         act: Box::new(move || {
             let made = files.make(&serials, |serial| served.contains(serial));
@@ -150,12 +150,12 @@ fn refuse(job: &Job<'_>, configfs: &Configfs, ours: &BTreeSet<String>) -> Result
     Ok(())
 }
 
-fn wanted(job: &Job<'_>) -> Vec<Node> {
+fn wanted(job: &Job<'_>) -> Vec<WantedEntry> {
     let digest = |(secret, text): (&SecretRef, &String)| {
         (secret.clone(), Sha256::digest(text.as_bytes()).into())
     };
     let digests: BTreeMap<SecretRef, Digest> = job.secrets.iter().map(digest).collect();
-    nodes(
+    entries(
         &job.parameters.pool,
         job.desired(),
         &digests,

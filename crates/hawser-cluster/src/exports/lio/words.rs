@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::nodes::{GROUP, SIZE};
+use super::entries::{GROUP, SIZE};
 use super::plan::Operation;
 
 /// What is worth a line to a person: one for each unit, host and address that comes or goes, and none

@@ -14,7 +14,7 @@ use super::table::{Found, Pair};
 use crate::exports::host::LOOK_AGAIN;
 use crate::exports::service::job::{Job, Purpose};
 use crate::exports::service::owned::{Thing, Whose, only_ours};
-use crate::exports::service::server::{Act, Looked, Server, Step};
+use crate::exports::service::server::{Act, Looked, Server, ServerStep};
 use crate::exports::service::{LOOK, ServiceError};
 
 /// The kernel's NFS server.
@@ -61,7 +61,7 @@ fn lacks(until: Option<Deadline>) -> Option<NfsError> {
 }
 
 /// Before anything is exported it stands in a file, and before it is taken away in none. It is no thing that a person is told.
-fn kept<'a>(job: &Job<'_>) -> Option<Step<'a>> {
+fn kept<'a>(job: &Job<'_>) -> Option<ServerStep<'a>> {
     let file = Kept::of(&job.parameters.pool);
     let wanted = &job.desired().nfs;
     let act: Act<'a> = match job.purpose {
@@ -75,7 +75,7 @@ fn kept<'a>(job: &Job<'_>) -> Option<Step<'a>> {
         _ => return None,
     };
     let words = Vec::new();
-    Some(Step { words, act })
+    Some(ServerStep { words, act })
 }
 
 /// What is found of the pool in this table.
@@ -116,7 +116,7 @@ fn looked<'a>(job: &Job<'a>, mut table: Found) -> Result<Option<Looked<'a>>, Ser
     let kept = health || (job.saved.is_none() && !job.stops());
     let goes = if kept { &BTreeSet::new() } else { &ours };
     let operations = plan(&desired.nfs, &table, goes).into_iter();
-    let steps = operations.map(|operation| Step {
+    let steps = operations.map(|operation| ServerStep {
         words: operation.words(),
         act: Box::new(move || Ok(perform(&operation)?)),
     });

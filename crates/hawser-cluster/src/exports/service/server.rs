@@ -64,7 +64,7 @@ pub trait Server: Sync {
 #[derive(Default)]
 pub struct Looked<'a> {
     /// What leads from there to what is wanted, in this order; nothing when all is as it should be.
-    pub steps: Vec<Step<'a>>,
+    pub steps: Vec<ServerStep<'a>>,
     /// Writes into the copy what it must say of that while a start does it.
     pub note: Option<Note<'a>>,
     /// What is wrong although no step is to be done.
@@ -84,7 +84,7 @@ pub type Act<'a> = Box<dyn Fn() -> Result<(), ServiceError> + 'a>;
 pub type Note<'a> = Box<dyn Fn(&mut Saved, bool) + 'a>;
 
 /// One thing to do.
-pub struct Step<'a> {
+pub struct ServerStep<'a> {
     /// In words, a line for each thing that is worth one to a person.
     pub words: Vec<String>,
     /// Does it; what is done already is done.

@@ -14,7 +14,7 @@ use super::plan::{Account, Found, Ours, names, needed, numbers, start, stop};
 use crate::exports::host::{Made, StorageIds, open_by};
 use crate::exports::service::job::{Job, Purpose};
 use crate::exports::service::owned::{Thing, Whose, only_ours};
-use crate::exports::service::server::{Looked, Note, Server, Step};
+use crate::exports::service::server::{Looked, Note, Server, ServerStep};
 use crate::exports::service::{Said, ServiceError};
 
 /// How long a stop that looks at tgtd waits for each answer. What a stop then takes away may take its time: the storage
@@ -82,7 +82,7 @@ impl Server for Tgtd {
         let names = names(&found, &operations);
         let step = |operation: &Operation| {
             let (operation, words) = (operation.clone(), operation.words(&names));
-            Step {
+            ServerStep {
                 words: vec![words.clone()],
                 act: Box::new(move || perform(job, &operation, &words)),
             }

@@ -10,7 +10,7 @@ use hawser_model::output::cluster::NodeStatus;
 
 use super::{fencing, ready};
 use crate::live::views::StatusFacts;
-use crate::simulate::{Picture, Step, Story, place_in_words, step_in_words};
+use crate::simulate::{Picture, Story, StoryStep, place_in_words, step_in_words};
 use crate::xml::Element;
 
 /// What a head lacks to take a pool over.
@@ -106,10 +106,10 @@ impl Cannot {
     }
 
     /// A step that is taken; one that fails says so, and what needs it is not tried.
-    fn step(&self, step: &Step) -> Option<String> {
+    fn step(&self, step: &StoryStep) -> Option<String> {
         let fails = |node: &str, pool: &str| self.lacks(node, pool);
         match step {
-            Step::Storage {
+            StoryStep::Storage {
                 pool,
                 start: true,
                 node,
@@ -117,7 +117,7 @@ impl Cannot {
             } if fails(node, pool) == Some(Lacks::Disks) => {
                 Some(format!("{node} fails to take {pool}, as said above"))
             }
-            Step::Exports {
+            StoryStep::Exports {
                 pool,
                 start: true,
                 node,
@@ -128,7 +128,7 @@ impl Cannot {
                 }
                 None => Some(step_in_words(step)),
             },
-            Step::Addresses {
+            StoryStep::Addresses {
                 pool,
                 start: true,
                 node,

@@ -13,7 +13,7 @@ use super::signs::{Said, Sign};
 use super::{Judged, device_now, pools};
 use crate::live::truth::{Stand, Startup, Truth};
 use crate::live::views::StatusFacts;
-use crate::simulate::{Picture, Step, Story};
+use crate::simulate::{Picture, Story, StoryStep};
 
 /// How the cluster stands, and the reason when it is not redundant.
 pub(super) fn state(
@@ -83,18 +83,18 @@ fn not_served(pool: &PoolStatus, dead: &dyn Fn(&HostName) -> bool) -> Option<Str
 /// Where Pacemaker is about to start a pool or a part of it.
 fn starting_on<'a>(pool: &PoolStatus, story: &'a Story) -> Option<&'a str> {
     story.steps.iter().find_map(|step| match step {
-        Step::Storage {
+        StoryStep::Storage {
             pool: of,
             start: true,
             node,
             ..
         }
-        | Step::Exports {
+        | StoryStep::Exports {
             pool: of,
             start: true,
             node,
         }
-        | Step::Addresses {
+        | StoryStep::Addresses {
             pool: of,
             start: true,
             node,

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use hawser_cluster::exports::lio::reservations::Reservations;
 use hawser_cluster::exports::lio::{
-    Configfs, Entry, Node, Operation, Tree, backstore, nodes, notable, plan,
+    Configfs, Entry, Operation, Tree, WantedEntry, backstore, entries, notable, plan,
 };
 use hawser_cluster::exports::{Desired, State, Volume};
 use hawser_model::cluster_file::{Backend, SecretRef};
@@ -28,7 +28,7 @@ fn desired(text: &str, volumes: &[Volume], state: &State) -> (Desired, State) {
 }
 
 /// What secrets are known by here: their places stand for their contents.
-fn wanted(desired: &Desired) -> Vec<Node> {
+fn wanted(desired: &Desired) -> Vec<WantedEntry> {
     let secrets = desired
         .targets
         .values()
@@ -36,7 +36,7 @@ fn wanted(desired: &Desired) -> Vec<Node> {
     let digests = secrets
         .map(|secret| (secret.clone(), digest(&secret)))
         .collect();
-    nodes(POOL, desired, &digests, &Reservations::default())
+    entries(POOL, desired, &digests, &Reservations::default())
 }
 
 fn digest(secret: &SecretRef) -> [u8; 32] {
@@ -277,18 +277,18 @@ proptest! {
             }
             let (desired, next) = desired(&file, &volumes, &state);
             state = next;
-            let nodes = wanted(&desired);
+            let entries = wanted(&desired);
             let before = kernel.found();
-            let operations = plan(&nodes, &before, &none());
+            let operations = plan(&entries, &before, &none());
             // Killed in the midst of it, and run again.
             let mut other = kernel.clone();
             other.apply(&operations[..killed.index(operations.len() + 1)]);
-            let rest = plan(&nodes, &other.found(), &none());
+            let rest = plan(&entries, &other.found(), &none());
             other.apply(&rest);
 
             kernel.apply(&operations);
             prop_assert_eq!(&kernel.found(), &other.found());
-            prop_assert_eq!(plan(&nodes, &kernel.found(), &none()), [], "a second start has something to do");
+            prop_assert_eq!(plan(&entries, &kernel.found(), &none()), [], "a second start has something to do");
             // A unit that is the same before and after was not touched in between.
             let after = kernel.found();
             let anew = |path: &str| {
@@ -337,8 +337,8 @@ fn the_operations_for_a_file_of_everything() {
     let volumes = [volume("a", "1"), volume("b", "2"), device];
     let file = fs::read_to_string(folder("lio").join("exports.toml")).unwrap();
     let (desired, _) = desired(&file, &volumes, &State::default());
-    let nodes = wanted(&desired);
-    let operations = plan(&nodes, &Tree::new(), &none());
+    let entries = wanted(&desired);
+    let operations = plan(&entries, &Tree::new(), &none());
     let mut kernel = Kernel::default();
     kernel.apply(&operations);
     let names: BTreeMap<&str, &str> = desired
@@ -359,15 +359,15 @@ fn the_operations_for_a_file_of_everything() {
 fn a_volume_that_was_replaced_under_its_name_is_opened_anew_and_its_neighbour_is_not() {
     let (desired, _) = desired("", &[volume("a", "1"), volume("b", "2")], &State::default());
     let mut kernel = Kernel::default();
-    let nodes = wanted(&desired);
-    kernel.apply(&plan(&nodes, &kernel.found(), &none()));
+    let entries = wanted(&desired);
+    kernel.apply(&plan(&entries, &kernel.found(), &none()));
     let (serial, unit) = desired
         .units
         .iter()
         .find(|(_, unit)| unit.name == "a")
         .unwrap();
     let stale = BTreeSet::from([backstore(POOL, serial, unit)]);
-    let operations = plan(&nodes, &kernel.found(), &stale);
+    let operations = plan(&entries, &kernel.found(), &stale);
     kernel.apply(&operations);
     let said = raw(&operations);
     let (other, _) = desired
@@ -541,7 +541,7 @@ fn a_tree_of_files_is_changed_and_read_back() {
         secret,
         <sha2::Sha256 as sha2::Digest>::digest("correct horse").into(),
     )]);
-    let nodes = nodes(POOL, &desired, &digests, &Reservations::default());
+    let entries = entries(POOL, &desired, &digests, &Reservations::default());
     let targets = desired.targets.keys().cloned().collect();
     let mut kernel = Kernel::default();
     let run = |operations: &[Operation], kernel: &mut Kernel| {
@@ -554,10 +554,10 @@ fn a_tree_of_files_is_changed_and_read_back() {
             kernel_would(root, operation, kernel);
         }
     };
-    let start = plan(&nodes, &configfs.look(POOL, &targets).unwrap(), &none());
+    let start = plan(&entries, &configfs.look(POOL, &targets).unwrap(), &none());
     run(&start, &mut kernel);
     let found = configfs.look(POOL, &targets).unwrap();
-    assert_eq!(plan(&nodes, &found, &none()), []);
+    assert_eq!(plan(&entries, &found, &none()), []);
     assert!(!format!("{found:?}{start:?}").contains("horse"));
     // What is found and changed by somebody else's hand is put right.
     let cache = found
@@ -565,7 +565,7 @@ fn a_tree_of_files_is_changed_and_read_back() {
         .find(|path| path.ends_with("enable") && path.starts_with("iscsi/"));
     fs::write(root.join(cache.unwrap()), "0\n").unwrap();
     let found = configfs.look(POOL, &targets).unwrap();
-    let mended = plan(&nodes, &found, &none());
+    let mended = plan(&entries, &found, &none());
     assert_eq!(mended.len(), 1, "{mended:?}");
     run(&mended, &mut kernel);
     // A file that the kernel does not have is never made.

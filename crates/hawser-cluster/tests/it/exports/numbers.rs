@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hawser_cluster::exports::lio::reservations::Reservations;
-use hawser_cluster::exports::lio::{Is, nodes};
+use hawser_cluster::exports::lio::{Is, entries};
 use hawser_cluster::exports::tgt::Operation;
 use hawser_cluster::exports::{ExportsError, State, Volume, naa};
 use proptest::prelude::*;
@@ -57,7 +57,7 @@ fn the_identifier_of_another_target_is_kept_with_its_company() {
     assert_eq!(shown(&second), guid);
 
     let (serial, unit) = second.desired.units.iter().next().expect("a unit");
-    let made = nodes(
+    let made = entries(
         "tank",
         &second.desired,
         &BTreeMap::new(),
@@ -88,7 +88,7 @@ fn the_identifier_of_another_target_is_kept_with_its_company() {
     let text = "[[unit]]\nvolume = \"a\"\nnaa = \"6001405aaaaaaaaaaaaaaaaaaaaaaaaa\"";
     let own = resolved(text, &[volume("a", "1")], &State::default()).unwrap();
     assert_eq!(shown(&own), "6001405aaaaaaaaaaaaaaaaaaaaaaaaa");
-    let made = nodes(
+    let made = entries(
         "tank",
         &own.desired,
         &BTreeMap::new(),

@@ -8,7 +8,7 @@ use hawser_drill::scenario::{Scenario, all, drawn};
 use hawser_model::toml_file::nearest;
 use miette::bail;
 
-use crate::cluster::Target;
+use crate::cluster::WhichCluster;
 use crate::cluster::random;
 use crate::output;
 
@@ -19,7 +19,7 @@ pub struct Args {
     #[arg(value_name = "SCENARIO", add = crate::names::scenarios())]
     names: Vec<String>,
     #[command(flatten)]
-    pub target: Target,
+    pub cluster: WhichCluster,
     /// The pool that is written to. What its first volume held is overwritten [default: the first]
     #[arg(long, add = crate::names::pools())]
     pub pool: Option<String>,
@@ -146,7 +146,7 @@ pub type Chosen = Box<dyn Iterator<Item = (&'static Scenario, u64)>>;
 impl Args {
     /// What was asked for.
     pub fn chosen(&self) -> miette::Result<Chosen> {
-        let real = self.target.lab.is_none();
+        let real = self.cluster.lab.is_none();
         let seed = match self.seed {
             Some(seed) => seed,
             // Short enough to be typed again.
@@ -174,13 +174,13 @@ impl Args {
     fn scenarios(&self) -> miette::Result<Vec<&'static Scenario>> {
         if self.all {
             return Ok(all()
-                .filter(|it| it.real || self.target.lab.is_some())
+                .filter(|it| it.real || self.cluster.lab.is_some())
                 .collect());
         }
         let mut found = Vec::new();
         for name in &self.names {
             match Scenario::named(name) {
-                Some(scenario) if !scenario.real && self.target.lab.is_none() => bail!(
+                Some(scenario) if !scenario.real && self.cluster.lab.is_none() => bail!(
                     help = "`hawser drill --list` says which exist only in a lab; `--lab NAME` names a lab",
                     "{name} exists only in a lab: real heads cannot bear it, or it could not be taken back there"
                 ),

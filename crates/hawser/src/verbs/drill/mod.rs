@@ -40,10 +40,10 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
     };
     let interrupt = Interrupt::hold().map_err(error)?;
     let interrupted = || interrupt.times();
-    let known = args.target.known()?;
+    let known = args.cluster.known()?;
     let cluster = ClusterAdmin { known: &known };
     let hosts = Reconnecting::new(&known);
-    let lab = match &args.target.lab {
+    let lab = match &args.cluster.lab {
         Some(name) => Some(Lab::open(name).map_err(error)?),
         None => None,
     };
@@ -61,7 +61,7 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
         client_config::client_config(
             &args.client_config,
             lab.as_ref(),
-            args.target.ssh_config.as_deref(),
+            args.cluster.ssh_config.as_deref(),
         )?,
     )
     .map_err(error)?;

@@ -10,7 +10,7 @@ use hawser_tool::{Launch, TIED, end_unless};
 use miette::{IntoDiagnostic, WrapErr};
 
 use crate::bad_file::Source;
-use crate::cluster::{KnownCluster, Target};
+use crate::cluster::{KnownCluster, WhichCluster};
 use crate::output::{complain, say};
 
 /// The cluster that is built when no file is named, and the one of machines.
@@ -55,12 +55,12 @@ pub(super) fn apply(
     interrupt: &Interrupt,
     watched: bool,
 ) -> miette::Result<ExitCode> {
-    let target = Target {
+    let cluster = WhichCluster {
         file: None,
         lab: Some(name.to_string()),
         ssh_config: None,
     };
-    let known = target.known()?;
+    let known = cluster.known()?;
     let binary = std::env::current_exe()
         .into_diagnostic()
         .wrap_err("cannot find hawser's own program")?;

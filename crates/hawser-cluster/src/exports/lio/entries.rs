@@ -14,7 +14,7 @@ pub type Digest = [u8; 32];
 
 /// A folder, link or value that is to be there. Paths are relative to `/sys/kernel/config/target`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Node {
+pub struct WantedEntry {
     /// Where.
     pub path: String,
     /// What.
@@ -96,14 +96,14 @@ fn is_device(unit: &DesiredUnit) -> bool {
 }
 
 /// All of it.
-pub fn nodes(
+pub fn entries(
     pool: &str,
     desired: &Desired,
     digests: &BTreeMap<SecretRef, Digest>,
     reservations: &Reservations,
-) -> Vec<Node> {
+) -> Vec<WantedEntry> {
     let mut list = List {
-        nodes: Vec::new(),
+        entries: Vec::new(),
         digests,
         reservations,
     };
@@ -113,22 +113,22 @@ pub fn nodes(
     for (iqn, target) in &desired.targets {
         list.target(pool, iqn, target, desired);
     }
-    list.nodes
+    list.entries
 }
 
 struct List<'a> {
-    nodes: Vec<Node>,
+    entries: Vec<WantedEntry>,
     digests: &'a BTreeMap<SecretRef, Digest>,
     reservations: &'a Reservations,
 }
 
 impl List<'_> {
     fn add(&mut self, path: String, is: Is) {
-        self.nodes.push(Node { path, is });
+        self.entries.push(WantedEntry { path, is });
     }
 
     fn folder(&mut self, path: &str) {
-        if !self.nodes.iter().any(|node| node.path == path) {
+        if !self.entries.iter().any(|entry| entry.path == path) {
             self.add(path.to_owned(), Is::Folder);
         }
     }

@@ -24,7 +24,7 @@ const SOON: Duration = Duration::from_secs(3);
 
 /// How the cluster is named on the command line.
 #[derive(clap::Args)]
-pub struct Target {
+pub struct WhichCluster {
     /// The cluster file [default: ./hawser.toml, or the lab's own with --lab]
     #[arg(help_heading = "Which cluster", short, long, value_name = "FILE")]
     pub file: Option<PathBuf>,
@@ -72,7 +72,7 @@ pub fn none_reached(why: &BTreeMap<HostName, String>) -> String {
     format!("none of the nodes was reached, so nothing is known of the cluster:{lines}")
 }
 
-impl Target {
+impl WhichCluster {
     /// Reads the file and finds the nodes, without reaching them.
     ///
     /// # Errors

@@ -122,6 +122,7 @@ pub(crate) mod rate_limit;
 mod receive_merging_stall;
 mod receive_window;
 mod rung_not_measured;
+mod sack_off;
 mod secret_exposed;
 pub(crate) mod segment_size_clamped;
 mod serial_exports;
@@ -289,6 +290,7 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     Listed::check::<other_family_dead::OtherFamilyDead>(),
     Listed::check::<receive_merging_stall::stream::StalledStream>(),
     Listed::check::<rate_after_burst::stream::LimitedStream>(),
+    Listed::check::<sack_off::SackOff>(),
     Listed::check::<window_not_scaled::WindowNotScaled>(),
     Listed::check::<window_too_small::WindowTooSmall>(),
     Listed::check::<segment_size_clamped::SegmentSizeClamped>(),

@@ -20,8 +20,8 @@ use serde::Serialize;
 use super::copy_retransmits::SHARE;
 use crate::cause::{Cause, CheckCause, Found, Words, counted, percent_of, percent_text, way};
 use crate::causes::{
-    bond_one_member, firewall_drop, rate_after_burst, receive_merging_stall, segment_size_clamped,
-    window_not_scaled, window_too_small,
+    bond_one_member, firewall_drop, rate_after_burst, receive_merging_stall, sack_off,
+    segment_size_clamped, window_not_scaled, window_too_small,
 };
 use crate::compare::topic::{About, Topic};
 use crate::copy::fell::percent;
@@ -194,6 +194,7 @@ fn explained(view: &View<'_>, stream: &StreamView<'_>, all: &[StreamView<'_>]) -
     receive_merging_stall::stream::stall(stream).is_some()
         || rate_after_burst::stream::limit(stream).is_some()
         || bond_one_member::pinned(view, stream).is_some()
+        || sack_off::stood_still(view.case, stream).is_some()
         || window_not_scaled::check::held(view.case, stream).is_some()
         || window_too_small::check::held(stream, all).is_some()
         || firewall_drop::stream::filtered(stream).is_some()

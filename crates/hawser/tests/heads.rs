@@ -100,7 +100,7 @@ fn a_cluster_from_one_file_is_redundant_and_moves_its_pools_in_order() {
 fn nothing_is_left_to_do(lab: &Lab) {
     let plan = json(&verb(lab, "plan", &["--json", "--exit-code"]), "plan");
     assert_eq!(plan["changes"].as_array().map(Vec::len), Some(0), "{plan}");
-    assert_eq!(ok(lab, "apply", &[]).trim(), "0 changes");
+    assert!(ok(lab, "apply", &[]).ends_with("0 changes\n"));
 }
 
 #[track_caller]

@@ -38,6 +38,8 @@ pub struct Applied {
     pub changes: Vec<Change>,
     /// What is to run afterwards and does not, and why.
     pub not_running: Vec<String>,
+    /// The notes of the first plan.
+    pub notes: Vec<String>,
 }
 
 /// Why it was not, or not to its end.
@@ -153,6 +155,9 @@ pub fn apply(
             Some(known) => facts.take_slow(known),
         }
         let plan = plan_live(file, &facts, heads)?;
+        if first {
+            applied.notes.clone_from(&plan.report.notes);
+        }
         if plan.is_empty() && plan.report.problems.is_empty() {
             applied.not_running = match round > 0 {
                 true => [settle(heads, options, said)?, missing(file, heads)?].concat(),

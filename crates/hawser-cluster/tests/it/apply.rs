@@ -187,6 +187,8 @@ fn a_cluster_that_is_what_its_file_says_is_left_alone() {
     let wire = Wire::default();
     let again = bench.apply(&cluster, &wire).unwrap();
     assert!(again.changes.is_empty(), "{:?}", again.changes);
+    let forecast = |note: &String| note.starts_with("when head1 dies it is");
+    assert!(again.notes.iter().any(forecast), "{:?}", again.notes);
     assert_eq!(left(&cluster), before);
     let changes = ["write a file", "change the CIB", "start the cluster"];
     let asked = wire.asked();

@@ -19,6 +19,9 @@ pub struct PlanOutput {
     /// Why it cannot be applied as it is, in words. Empty: it can.
     #[serde(default)]
     pub problems: Vec<String>,
+    /// What is worth knowing and no reason to stop, in words: a head that could not take a pool over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// With `--diff`: what is live against what is to be, as a unified diff without secrets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
@@ -254,6 +257,9 @@ pub struct ApplyOutput {
     pub changes: Vec<Change>,
     /// What does not run although everything is as the file says, and why, in words.
     pub not_running: Vec<String>,
+    /// What was worth knowing before and no reason to stop, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// With `--diff`: what was live against what was to be, as a unified diff without secrets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,

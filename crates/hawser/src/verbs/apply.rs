@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hawser_cluster::host::view::Limits;
 use hawser_cluster::live::{Applied, ApplyError, Options, apply};
-use hawser_cluster::plan::{Change, Plan};
+use hawser_cluster::plan::{Plan, PlanReport};
 use hawser_model::output::cluster::ApplyOutput;
 use miette::{IntoDiagnostic, WrapErr};
 
@@ -67,7 +67,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
     let asks = known.is_real() && !args.yes && reviewed.is_none();
     let mut first = First {
         diff: String::new(),
-        changes: None,
+        dry_run: None,
         dry: args.dry_run,
         shows_diff: args.diff && !args.json,
     };
@@ -78,6 +78,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
                 changed: !applied.changes.is_empty(),
                 changes: applied.changes.clone(),
                 not_running: applied.not_running.clone(),
+                notes: applied.notes.clone(),
                 diff: args.diff.then_some(first.diff),
             };
             let json = serde_json::to_string_pretty(&made)
@@ -87,6 +88,15 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
         }
         // What would be done is shown already.
         false if args.dry_run && !applied.changes.is_empty() => {}
+        // Who was asked has seen them.
+        false if applied.changes.is_empty() => {
+            let notes = applied.notes.clone();
+            let nothing = PlanReport {
+                notes,
+                ..PlanReport::default()
+            };
+            output::print_fitted(&nothing.to_string());
+        }
         false => say!("{}", in_words(&applied)),
     }
     Ok(outcome(&applied))
@@ -96,8 +106,8 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
 struct First {
     /// As a unified diff.
     diff: String,
-    /// What it would have changed if it were carried out.
-    changes: Option<Vec<Change>>,
+    /// What it would have changed if it were carried out, and its notes.
+    dry_run: Option<Applied>,
     /// It is not.
     dry: bool,
     /// People see the diff before.
@@ -107,7 +117,6 @@ struct First {
 /// How many changes were made.
 fn in_words(applied: &Applied) -> String {
     match applied.changes.len() {
-        0 => "0 changes".into(),
         1 => "1 change made".into(),
         several => format!("{several} changes made"),
     }
@@ -141,7 +150,11 @@ fn run_on(
         }
         first.diff.clone_from(&plan.diff);
         if first.dry {
-            first.changes = Some(plan.report.changes.clone());
+            first.dry_run = Some(Applied {
+                changes: plan.report.changes.clone(),
+                notes: plan.report.notes.clone(),
+                ..Applied::default()
+            });
             return Err("nothing was changed".into());
         }
         if asks && !confirm::yes("The nodes are no lab's.").map_err(|e| e.to_string())? {
@@ -163,11 +176,8 @@ fn run_on(
         &mut agreed,
         &mut said,
     );
-    if let (Err(ApplyError::NotAgreed(_)), Some(changes)) = (&applied, first.changes.take()) {
-        return Ok(Applied {
-            changes,
-            not_running: Vec::new(),
-        });
+    if let (Err(ApplyError::NotAgreed(_)), Some(dry)) = (&applied, first.dry_run.take()) {
+        return Ok(dry);
     }
     applied.map_err(|e| {
         // Why a node was not reached says more than that it was not.

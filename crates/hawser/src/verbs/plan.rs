@@ -98,6 +98,7 @@ fn live(known: &KnownCluster, args: &Args) -> miette::Result<ExitCode> {
                 changes: report.changes.clone(),
                 consequence: report.consequence.clone(),
                 problems: report.problems.clone(),
+                notes: report.notes.clone(),
                 diff: args.diff.then(|| plan.diff.clone()),
             };
             let json = serde_json::to_string_pretty(&made)

@@ -16,7 +16,7 @@ use crate::ask::Ask;
 
 /// Version of the protocol. Any change to a message raises it: coordinator and agent are the
 /// same binary unless somebody started another one by hand; the verifying client is built with them.
-pub const VERSION: u32 = 41;
+pub const VERSION: u32 = 42;
 
 /// How often the coordinator says [`Message::Alive`].
 pub const ALIVE_EVERY: Duration = Duration::from_secs(5);

@@ -10,7 +10,9 @@ use hawser_model::names::HostName;
 
 use super::{DrillPlan, Reaction, Scenario, active_is_fenced, nobody_is_fenced};
 use crate::context::DrillContext;
-use crate::fault::{AroundHeads, Fault, PowerCut, Reset, Switchover, Upgrade, WrongPassword};
+use crate::fault::{
+    AroundHeads, Fault, How, OnHead, PowerCut, Program, Reset, Switchover, Upgrade, WrongPassword,
+};
 
 pub(super) const ALL: &[Scenario] = &[
     Scenario {
@@ -154,6 +156,25 @@ pub(super) const ALL: &[Scenario] = &[
             DrillPlan {
                 faults,
                 promises: active_is_fenced(context, 26_000),
+            }
+        },
+    },
+    Scenario {
+        name: "kill-fenced",
+        about: "Pacemaker's fencer dies on the other heads, and then the head that has the pool loses its power",
+        reaction: Reaction::Moves,
+        real: true,
+        plan: |context| {
+            let dead = |head: &HostName| -> Box<dyn Fault> {
+                Box::new(OnHead::program(head, Program::Fenced, How::Killed))
+            };
+            let mut faults: Vec<_> = context.others().map(dead).collect();
+            faults.push(Box::new(PowerCut {
+                head: context.active.clone(),
+            }));
+            DrillPlan {
+                faults,
+                promises: active_is_fenced(context, 2000),
             }
         },
     },

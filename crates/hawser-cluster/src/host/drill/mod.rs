@@ -123,6 +123,8 @@ pub enum Program {
     Pacemakerd,
     /// Its controller.
     Controld,
+    /// Its fencer.
+    Fenced,
     /// The iSCSI target in user space.
     Tgtd,
 }
@@ -134,6 +136,7 @@ impl Program {
             Self::Corosync => "corosync",
             Self::Pacemakerd => "pacemakerd",
             Self::Controld => "pacemaker-controld",
+            Self::Fenced => "pacemaker-fenced",
             Self::Tgtd => "tgtd",
         }
     }

@@ -72,7 +72,7 @@ const SLICES: u64 = 9_000;
 
 /// Bytes read in each slice of the time that the sender had. The receiver's list ends with the
 /// last byte that came: a stalled stream has nothing beyond it.
-fn slices(phase: &Phase) -> impl Iterator<Item = Bytes> + '_ {
+pub(crate) fn slices(phase: &Phase) -> impl Iterator<Item = Bytes> + '_ {
     let due = (phase.spec.duration.0 / SLICE.0).min(SLICES) as usize;
     let read = &phase.receiver.slices;
     (0..due).map(|slice| read.get(slice).copied().unwrap_or_default())

@@ -326,6 +326,9 @@ pub struct StreamState {
     /// since Linux 5.0): overtaken or late, not lost.
     #[serde(default)]
     pub needless: Packets,
+    /// Whether both ends have agreed on selective acknowledgements (SACK, RFC 2018; `tcpi_options`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selective: Option<bool>,
 }
 
 impl StreamState {

@@ -100,7 +100,12 @@ fn a_cluster_from_one_file_is_redundant_and_moves_its_pools_in_order() {
 fn nothing_is_left_to_do(lab: &Lab) {
     let plan = json(&verb(lab, "plan", &["--json", "--exit-code"]), "plan");
     assert_eq!(plan["changes"].as_array().map(Vec::len), Some(0), "{plan}");
-    assert!(ok(lab, "apply", &[]).ends_with("0 changes\n"));
+    let notes = plan["notes"].as_array().expect("when a head is back");
+    let said = ok(lab, "apply", &[]);
+    assert_eq!(said.starts_with("Notes:\n"), !notes.is_empty(), "{said}");
+    assert!(said.ends_with("0 changes\n"), "{said}");
+    let applied = json(&verb(lab, "apply", &["--json"]), "apply");
+    assert_eq!(applied["notes"], plan["notes"]);
 }
 
 #[track_caller]

@@ -97,7 +97,7 @@ impl TrialValue {
     ///
     /// # Errors
     /// There is none: why, in words.
-    pub fn on(&self, setting: &Setting) -> Result<String, String> {
+    pub fn for_setting(&self, setting: &Setting) -> Result<String, String> {
         let now = &setting.value;
         let wanted = match self {
             Self::Value(value) => value.clone(),
@@ -297,14 +297,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_target_is_a_value_or_says_why_there_is_none() {
+    fn a_trial_value_is_a_value_or_says_why_there_is_none() {
         let setting = |value: &str, largest: Option<&str>| Setting {
             value: value.to_owned(),
             scope: Scope::Machine,
             largest: largest.map(str::to_owned),
             at_boot: false,
         };
-        let at = |wanted: TrialValue, value, largest| wanted.on(&setting(value, largest));
+        let at = |wanted: TrialValue, value, largest| wanted.for_setting(&setting(value, largest));
         assert_eq!(
             at(TrialValue::AtLeast(262_144), "4096", None).as_deref(),
             Ok("262144")

@@ -169,6 +169,43 @@ fn what_a_card_sends_badly_is_tried_on_the_senders_end() {
 }
 
 #[test]
+fn selective_acks_are_tried_on_the_one_host_that_has_them_off() {
+    let mut off = case("sack-off");
+    let tried = plan(&off, "sack-off");
+    assert!(tried.shown_by_rate);
+    let knobs: Vec<_> = tried.candidates.iter().map(told).collect();
+    assert_eq!(
+        (tried.host.as_str(), knobs.as_slice()),
+        ("head2", ["net.ipv4.tcp_sack 1".to_owned()].as_slice())
+    );
+    let traffic = tried.traffic.expect("the stream to it");
+    assert_eq!(
+        (traffic.from.as_str(), traffic.phase),
+        ("head1", PhaseKind::Stream)
+    );
+
+    // The way back stands still for the same reason: one finding, and one plan.
+    let still = off.measurements[0].phases[2].clone();
+    let back = off.measurements[1].phases.last_mut().expect("its stream");
+    back.sender.stream = still.sender.stream;
+    back.sender_window.counters = still.sender_window.counters;
+    back.receiver.slices = still.receiver.slices;
+    let found = hawser_account::explain(&off).findings;
+    let found: Vec<_> = found.iter().map(|f| &f.finding).collect();
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].evidence["streams"], 2);
+
+    // One of two hosts alone cures nothing.
+    let sender = off.hosts.get_mut("head1").expect("the sender");
+    let name = "net.ipv4.tcp_sack".to_owned();
+    sender.sysctls.insert(name, "0".to_owned());
+    let none = plans(&off).into_iter().find(|p| p.cause == "sack-off");
+    assert!(none.is_none_or(|plan| plan.candidates.is_empty()));
+    let found = hawser_account::explain(&off).findings;
+    assert!(found[0].text.contains("0 on head1 and head2."), "{found:?}");
+}
+
+#[test]
 fn what_takes_a_reboot_is_tried_by_nobody_and_told_with_its_line() {
     let mut ring = case("nic-ring-overflow");
     let host = ring.hosts.get_mut("head2").unwrap();

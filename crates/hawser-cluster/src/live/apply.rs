@@ -38,7 +38,7 @@ pub struct Applied {
     pub changes: Vec<Change>,
     /// What is to run afterwards and does not, and why.
     pub not_running: Vec<String>,
-    /// The notes of the first plan.
+    /// The notes of the plan that is carried out first.
     pub notes: Vec<String>,
 }
 

@@ -119,7 +119,7 @@ pub(super) fn look(
     };
     trial.scope = Some(setting.scope);
     trial.from = Some(setting.value.clone());
-    let value = match candidate.value.on(&setting) {
+    let value = match candidate.value.for_setting(&setting) {
         Ok(value) => value,
         Err(why) => return Ok(Err(why)),
     };

@@ -164,18 +164,9 @@ pub(super) const ALL: &[Scenario] = &[
         about: "Pacemaker's fencer dies on the other heads, and then the head that has the pool loses its power",
         reaction: Reaction::Moves,
         real: true,
-        plan: |context| {
-            let dead = |head: &HostName| -> Box<dyn Fault> {
-                Box::new(OnHead::program(head, Program::Fenced, How::Killed))
-            };
-            let mut faults: Vec<_> = context.others().map(dead).collect();
-            faults.push(Box::new(PowerCut {
-                head: context.active.clone(),
-            }));
-            DrillPlan {
-                faults,
-                promises: active_is_fenced(context, 2000),
-            }
+        plan: |context| DrillPlan {
+            faults: dead_on_others_then_power_cut(context, Program::Fenced),
+            promises: active_is_fenced(context, 2000),
         },
     },
     Scenario {
@@ -198,6 +189,21 @@ pub(super) const ALL: &[Scenario] = &[
         },
     },
 ];
+
+/// A program of the other heads dies, and then the head that has the pool loses its power.
+pub(super) fn dead_on_others_then_power_cut(
+    context: &DrillContext<'_>,
+    program: Program,
+) -> Vec<Box<dyn Fault>> {
+    let dead = |head: &HostName| -> Box<dyn Fault> {
+        Box::new(OnHead::program(head, program, How::Killed))
+    };
+    let mut faults: Vec<_> = context.others().map(dead).collect();
+    faults.push(Box::new(PowerCut {
+        head: context.active.clone(),
+    }));
+    faults
+}
 
 /// Every process of a head is stopped. Let go on, it believes that no time has passed; by then it must have lost its
 /// power.

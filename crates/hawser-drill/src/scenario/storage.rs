@@ -5,10 +5,9 @@ use std::time::Duration;
 use hawser_host::site::DiskTrouble;
 use hawser_model::drill::{Promises, ServicePromise};
 
+use super::power::dead_on_others_then_power_cut;
 use super::{DrillPlan, Reaction, Scenario, nobody_is_fenced};
-use crate::fault::{
-    Extent, HostFault, How, OnHead, PowerCut, Program, ShelfDisk, ShelfGone, Switchover,
-};
+use crate::fault::{Extent, HostFault, OnHead, Program, ShelfDisk, ShelfGone, Switchover};
 
 pub(super) const ALL: &[Scenario] = &[
     Scenario {
@@ -40,23 +39,14 @@ pub(super) const ALL: &[Scenario] = &[
         about: "the iSCSI target of the other heads is dead when the one that has the pool loses its power",
         reaction: Reaction::Within(Duration::from_secs(20)),
         real: false,
-        plan: |context| {
-            let dead = |head: &hawser_model::names::HostName| -> Box<dyn crate::fault::Fault> {
-                Box::new(OnHead::program(head, Program::Tgtd, How::Killed))
-            };
-            let mut faults: Vec<_> = context.others().map(dead).collect();
-            faults.push(Box::new(PowerCut {
-                head: context.active.clone(),
-            }));
-            DrillPlan {
-                faults,
-                promises: Promises {
-                    service: ServicePromise::Returns,
-                    may_be_fenced: context.heads.clone(),
-                    operator_is_told: true,
-                    ..Promises::default()
-                },
-            }
+        plan: |context| DrillPlan {
+            faults: dead_on_others_then_power_cut(context, Program::Tgtd),
+            promises: Promises {
+                service: ServicePromise::Returns,
+                may_be_fenced: context.heads.clone(),
+                operator_is_told: true,
+                ..Promises::default()
+            },
         },
     },
     Scenario {

@@ -6,8 +6,7 @@ use std::net::IpAddr;
 use hawser_model::cluster_file::FIRST_PORT;
 
 use super::section::Section;
-use crate::page::LineVerdict;
-use crate::page::Page;
+use crate::page::{LineVerdict, Page};
 use crate::picture::{Link, Picture, Said};
 use crate::place::quoted;
 

@@ -60,6 +60,9 @@ pub(crate) fn memory(socket: BorrowedFd<'_>) -> io::Result<MemoryInfo> {
 /// libc's knows none of the newer fields. An older kernel leaves the end of it zero.
 const TCP_INFO_WORDS: usize = 59;
 
+/// `TCPI_OPT_SACK` of `tcpi_options`.
+const SACK: u8 = 2;
+
 /// Reads a TCP connection's state.
 pub(crate) fn stream(socket: BorrowedFd<'_>) -> io::Result<StreamState> {
     let mut info = [0_u32; TCP_INFO_WORDS];
@@ -91,6 +94,8 @@ pub(crate) fn stream(socket: BorrowedFd<'_>) -> io::Result<StreamState> {
         segments: Packets(u64::from(info[39])),
         retransmits: Packets(u64::from(info[25])),
         needless: Packets(u64::from(info[54])),
+        // The second byte of the second word.
+        selective: Some(info[1].to_ne_bytes()[1] & SACK != 0),
     })
 }
 

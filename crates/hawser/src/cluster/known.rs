@@ -22,9 +22,9 @@ use crate::names;
 /// A node that is on answers a connection within so long.
 const SOON: Duration = Duration::from_secs(3);
 
-/// How the cluster is named on the command line.
+/// A cluster named by its file or its lab, whose nodes need not run it yet.
 #[derive(clap::Args)]
-pub struct WhichCluster {
+pub struct FileOrLab {
     /// The cluster file [default: ./hawser.toml, or the lab's own with --lab]
     #[arg(help_heading = "Which cluster", short, long, value_name = "FILE")]
     pub file: Option<PathBuf>,
@@ -72,7 +72,7 @@ pub fn none_reached(why: &BTreeMap<HostName, String>) -> String {
     format!("none of the nodes was reached, so nothing is known of the cluster:{lines}")
 }
 
-impl WhichCluster {
+impl FileOrLab {
     /// Reads the file and finds the nodes, without reaching them.
     ///
     /// # Errors

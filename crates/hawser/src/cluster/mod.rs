@@ -24,7 +24,7 @@ use miette::Report;
 
 use crate::bad_file::Source;
 pub use connect::{beside_switches, here, random};
-pub use known::{KnownCluster, Reached, WhichCluster, none_reached, why_not};
+pub use known::{FileOrLab, KnownCluster, Reached, none_reached, why_not};
 pub use told::set_verbosity;
 use which::by_ssh;
 pub use which::{DEFAULT_FILE, OneHost, Running, Which};

@@ -10,7 +10,7 @@ use hawser_cluster::plan::{Plan, PlanReport};
 use hawser_model::output::cluster::ApplyOutput;
 use miette::{IntoDiagnostic, WrapErr};
 
-use crate::cluster::{KnownCluster, WhichCluster};
+use crate::cluster::{FileOrLab, KnownCluster};
 use crate::confirm;
 use crate::interrupted::{self, Words};
 use crate::output::{self, complain, say};
@@ -24,7 +24,7 @@ pub struct Args {
     #[arg(conflicts_with_all = ["file", "lab"])]
     plan: Option<PathBuf>,
     #[command(flatten)]
-    cluster: WhichCluster,
+    cluster: FileOrLab,
     /// Also do what clients notice: pools that stop or move
     #[arg(long)]
     allow_disruption: bool,
@@ -88,7 +88,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
         }
         // What would be done is shown already.
         false if args.dry_run && !applied.changes.is_empty() => {}
-        // Who was asked has seen them.
+        // Nobody was asked, so nothing was shown yet.
         false if applied.changes.is_empty() => {
             let notes = applied.notes.clone();
             let nothing = PlanReport {

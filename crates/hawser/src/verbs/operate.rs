@@ -8,7 +8,7 @@ use hawser_host::Hosts;
 use hawser_model::output::cluster::{OperateOrder, OperateOutput, OperatedPool};
 use miette::{IntoDiagnostic, WrapErr};
 
-use crate::cluster::WhichCluster;
+use crate::cluster::FileOrLab;
 use crate::interrupted;
 use crate::names;
 use crate::output::{complain, print, say};
@@ -18,7 +18,7 @@ use crate::waiting::aloud;
 #[derive(clap::Args)]
 pub struct NodeArgs {
     #[command(flatten)]
-    cluster: WhichCluster,
+    cluster: FileOrLab,
     #[command(flatten)]
     how: How,
     /// The node
@@ -30,7 +30,7 @@ pub struct NodeArgs {
 #[derive(clap::Args)]
 pub struct MoveArgs {
     #[command(flatten)]
-    cluster: WhichCluster,
+    cluster: FileOrLab,
     #[command(flatten)]
     how: How,
     /// The pool
@@ -118,7 +118,7 @@ pub fn move_pool(args: &MoveArgs) -> miette::Result<ExitCode> {
 
 /// Does something, waits until Pacemaker is done, and says where everything is then.
 fn act(
-    cluster: &WhichCluster,
+    cluster: &FileOrLab,
     how: &How,
     given: &Given<'_>,
     what: impl FnOnce(&mut Hosts, &mut Manner<'_>) -> Result<Operated, LiveError>,

@@ -16,7 +16,7 @@ use hawser_model::cluster_file::ClusterFile;
 use hawser_model::output::cluster::PlanOutput;
 use miette::{IntoDiagnostic, WrapErr};
 
-use crate::cluster::{KnownCluster, WhichCluster};
+use crate::cluster::{FileOrLab, KnownCluster};
 use crate::output::{complain, document, print, print_fitted};
 use crate::saved_plan;
 
@@ -24,7 +24,7 @@ use crate::saved_plan;
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    cluster: WhichCluster,
+    cluster: FileOrLab,
     /// What is made of the file alone, without reaching a node
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["json", "exit_code"])]
     print: Option<Print>,

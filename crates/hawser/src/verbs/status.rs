@@ -12,7 +12,7 @@ use hawser_lab::Lab;
 use hawser_model::output::cluster::ClusterStatus;
 use miette::{IntoDiagnostic, WrapErr, bail};
 
-use crate::cluster::{KnownCluster, Reached, WhichCluster, none_reached, why_not};
+use crate::cluster::{FileOrLab, KnownCluster, Reached, none_reached, why_not};
 use crate::{output, render};
 
 /// How long all of it may take, and each of its parts, on hosts that are not slow.
@@ -25,7 +25,7 @@ const WATCH: Duration = Duration::from_secs(2);
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    cluster: WhichCluster,
+    cluster: FileOrLab,
     /// Print one JSON object (docs/schema/status.schema.json)
     #[arg(long)]
     json: bool,
@@ -120,7 +120,7 @@ fn judge(
 }
 
 /// What a drill from this machine, that was killed or could not heal, may have left, with what takes it back.
-fn drill_left(cluster: &WhichCluster, known: &KnownCluster) -> miette::Result<Option<String>> {
+fn drill_left(cluster: &FileOrLab, known: &KnownCluster) -> miette::Result<Option<String>> {
     let (notes, words) = match (&cluster.lab, &cluster.file) {
         (Some(name), _) => {
             let lab = Lab::open(name).map_err(|e| miette::miette!("{e}"))?;
@@ -160,7 +160,7 @@ mod tests {
         let text = "[cluster]\nname = \"storage\"\n[[link]]\nname = \"ring0\"\nnetwork = \"10.0.1.0/24\"\n";
         fs::write(&file, format!("{text}{}{}", node(1), node(2))).expect("a file");
         let args = Args {
-            cluster: WhichCluster {
+            cluster: FileOrLab {
                 file: Some(file),
                 lab: None,
                 ssh_config: Some("/dev/null".into()),

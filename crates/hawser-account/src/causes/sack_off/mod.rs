@@ -2,34 +2,47 @@
 //! of them has it switched off (`net.ipv4.tcp_sack = 0`, as many lists advised in 2019 against CVE-2019-11477), or something
 //! between them takes the option out of the SYN.
 //!
-//! Evidence: while the stream ran, its sender's kernel counted retransmission timeouts of connections without SACK
-//! (`TCPRenoFailures`, `TCPRenoRecoveryFail`: `tcp_retransmit_timer` in `net/ipv4/tcp_timer.c`), and the stream sent segments
-//! again and stood still. If a host's sysctl says 0, certain; else likely: another connection of the sender may have had the
-//! timeouts. In a lab that loses one packet of a thousand a stream had 12 Gbit/s with SACK, and 1.2 to 2.3 without, of which
-//! it stood still two thirds. Why segments are lost is a finding of its own. Cases: `sack-off`, `sack-off-between`; not
-//! `sack-on-lossy`.
+//! Evidence: the stream's own socket says that it goes without SACK (`tcpi_options`), it sent segments again and stood still
+//! as long as a retransmission timeout lasts, and its sender's kernel counted timeouts of connections without SACK meanwhile
+//! (`TCPRenoFailures`, `TCPRenoRecoveryFail`: `tcp_retransmit_timer` in `net/ipv4/tcp_timer.c`). Certain; likely where more
+//! than one segment of a hundred was lost, which stops streams with SACK too. A stream that a filter, a merging receiver or a
+//! limit stops is not told. In a lab that loses one packet of a thousand streams had 12 to 17 Gbit/s with SACK and 1.2 to 2.3
+//! without, of which they stood still two thirds. Why segments are lost is a finding of its own. A setting is a host's, so all
+//! its streams are one finding, and the one that stood still longest gives the numbers. Cases: `sack-off`, `sack-off-between`,
+//! `sack-off-unread`; not `sack-off-scattered`, `sack-on-lossy`.
 
-use hawser_model::case::Case;
+use std::collections::BTreeMap;
+
+use hawser_model::case::{Case, Phase};
 use hawser_model::finding::{Confidence, Place, Severity};
-use hawser_model::names::{HostName, InterfaceName};
+use hawser_model::names::{HostName, LinkName};
 use hawser_model::trial::TrialTraffic;
 use hawser_model::units::Packets;
 use serde::Serialize;
 
-use crate::cause::{Cause, CheckCause, Found, Words, counted, way};
+use super::claims::only;
+use super::window_not_scaled::ToldBy;
+use super::{firewall_drop, rate_after_burst, receive_merging_stall};
+use crate::cause::{Cause, CheckCause, Found, Words, counted};
 use crate::compare::topic::{About, Topic};
 use crate::fixes::knobs::{At, sysctl};
-use crate::fixes::{Candidate, TrialValue, end, stream_of};
+use crate::fixes::{Candidate, TrialValue, stream_of};
 use crate::losses::Losses;
-use crate::packets::facts::Side;
-use crate::stream::{StreamView, streams};
+use crate::packets::facts::{PhaseFacts, Side};
+use crate::stream::{StreamView, slices, streams};
 use crate::view::View;
 
 #[derive(Serialize)]
 pub(crate) struct SackOff {
+    /// What the hosts' own settings say of it.
+    told_by: ToldBy,
     /// The hosts that have it off, by their settings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     off_on: Vec<HostName>,
+    /// The one that gives the numbers: from, to, and on which link.
+    stream: String,
+    /// How many streams stood still.
+    streams: usize,
     timeouts: u64,
     still_percent: u64,
     segments: Packets,
@@ -39,54 +52,145 @@ pub(crate) struct SackOff {
 /// The sysctl.
 const SACK: &str = "net.ipv4.tcp_sack";
 
-/// Timeouts without SACK: of a connection that had been told of data beyond a gap, and of one that was repairing one.
+/// Timeouts without SACK, the first of each series: of a connection that had been told of data beyond a gap, and of one that
+/// was repairing a gap.
 const TIMEOUTS: [&str; 2] = ["tcpext/TCPRenoFailures", "tcpext/TCPRenoRecoveryFail"];
 
-/// A timeout takes 200 ms at least (`TCP_RTO_MIN`, `include/net/tcp.h`): this share of a stream of two seconds.
-const STILL: u64 = 10;
+/// A timeout lasts 200 ms at least (`TCP_RTO_MIN`, `include/net/tcp.h`): so many whole slices without a byte.
+const TIMEOUT: usize = 3;
 
-/// Of these two hosts those that have it off, by their settings.
-fn off_on(case: &Case, hosts: [&HostName; 2]) -> Vec<HostName> {
-    let off = |host: &&HostName| {
-        let facts = case.hosts.get(*host);
-        facts.and_then(|facts| facts.sysctl_number(SACK)) == Some(0)
-    };
-    hosts.into_iter().filter(off).cloned().collect()
+/// One timeout in a stream of three seconds.
+const STILL: u64 = 5;
+
+/// From this share of segments lost on, a stream with SACK has timeouts too.
+const MANY: f64 = 0.01;
+
+/// A stream that stood still for want of SACK.
+pub(super) struct Held<'a> {
+    facts: PhaseFacts<'a>,
+    off_on: Vec<HostName>,
+    told_by: ToldBy,
+    timeouts: u64,
+    still_percent: u64,
+    segments: Packets,
+    retransmits: Packets,
+    confidence: Confidence,
+}
+
+impl<'a> Held<'a> {
+    fn ends(&self) -> [&'a HostName; 2] {
+        [Side::Sender, Side::Receiver].map(|side| self.facts.host(side))
+    }
+}
+
+/// How much of its time a stream stood still, in percent.
+fn still(phase: &Phase) -> Option<u64> {
+    let empty: Vec<bool> = slices(phase).map(|slice| slice.0 == 0).collect();
+    let runs = empty.chunk_by(|a, b| a == b);
+    let still = runs.filter(|run| run[0] && run.len() >= TIMEOUT);
+    let still: usize = still.map(<[bool]>::len).sum();
+    (100 * still as u64).checked_div(empty.len() as u64)
 }
 
 /// Whether this stream stood still for want of SACK.
-pub(super) fn stood_still(case: &Case, stream: &StreamView<'_>) -> Option<Found<SackOff>> {
-    let facts = &stream.facts;
+pub(super) fn held<'a>(case: &Case, stream: &StreamView<'a>) -> Option<Held<'a>> {
+    let facts = stream.facts;
     let tcp = facts.phase.sender.stream.as_ref()?;
     let timeouts = TIMEOUTS.map(|name| facts.counter(Side::Sender, name));
     let timeouts = timeouts.into_iter().fold(0, u64::saturating_add);
-    let slices = &facts.phase.receiver.slices;
-    let still = slices.iter().filter(|slice| slice.0 == 0).count() as u64;
-    let still_percent = (100 * still).checked_div(slices.len() as u64)?;
-    if timeouts == 0 || tcp.retransmits.0 == 0 || still_percent < STILL {
+    let still_percent = still(facts.phase)?;
+    let stopped = tcp.selective == Some(false)
+        && timeouts > 0
+        && tcp.retransmits.0 > 0
+        && still_percent >= STILL
+        && stream.reader_waited();
+    let told = || {
+        firewall_drop::stream::filtered(stream).is_some()
+            || receive_merging_stall::stream::stall(stream).is_some()
+            || rate_after_burst::stream::limit(stream).is_some()
+    };
+    if !stopped || told() {
         return None;
     }
-    let (from, to) = (facts.host(Side::Sender), facts.host(Side::Receiver));
-    let evidence = SackOff {
-        off_on: off_on(case, [from, to]),
+    let ends = [Side::Sender, Side::Receiver].map(|side| facts.host(side));
+    let setting = |host: &HostName| case.hosts.get(host)?.sysctl_number(SACK);
+    let off = ends.into_iter().filter(|host| setting(host) == Some(0));
+    let off_on: Vec<HostName> = off.cloned().collect();
+    let unread = ends.into_iter().any(|host| setting(host).is_none());
+    Some(Held {
+        facts,
+        told_by: match (off_on.is_empty(), unread) {
+            (false, _) => ToldBy::Host,
+            (true, false) => ToldBy::Neither,
+            (true, true) => ToldBy::Unread,
+        },
+        off_on,
         timeouts,
         still_percent,
         segments: tcp.segments,
         retransmits: tcp.retransmits,
+        confidence: match (tcp.lost().0 as f64) < MANY * tcp.segments.0 as f64 {
+            true => Confidence::Certain,
+            false => Confidence::Likely,
+        },
+    })
+}
+
+/// The hosts that have it off; where none is known to, the stream's own path.
+type Group = (Vec<HostName>, Option<(HostName, HostName, LinkName)>);
+
+/// The streams that stood still, by whose setting it is.
+fn groups<'a>(view: &View<'a>) -> BTreeMap<Group, Vec<Held<'a>>> {
+    let mut groups: BTreeMap<Group, Vec<Held<'a>>> = BTreeMap::new();
+    for stream in streams(view.case) {
+        let Some(held) = held(view.case, &stream) else {
+            continue;
+        };
+        let path = held.off_on.is_empty().then(|| {
+            let [from, to] = held.ends();
+            (from.clone(), to.clone(), held.facts.link().clone())
+        });
+        let group = (held.off_on.clone(), path);
+        groups.entry(group).or_default().push(held);
+    }
+    groups
+}
+
+/// The one that stood still longest; the first of equal ones.
+fn worst<'g, 'a>(group: &'g [Held<'a>]) -> Option<&'g Held<'a>> {
+    group.iter().rev().max_by_key(|held| held.still_percent)
+}
+
+fn found(group: &[Held<'_>]) -> Option<Found<SackOff>> {
+    let worst = worst(group)?;
+    let [from, to] = worst.ends();
+    let host = worst.off_on.first().unwrap_or(from);
+    let peer = |held: &Held<'_>| {
+        let [from, to] = held.ends();
+        if from == host {
+            to.clone()
+        } else {
+            from.clone()
+        }
     };
     Some(Found {
         severity: Severity::Error,
-        confidence: match evidence.off_on.is_empty() {
-            true => Confidence::Likely,
-            false => Confidence::Certain,
-        },
+        confidence: worst.confidence,
         place: Place {
-            peer: Some(to.clone()),
-            link: Some(facts.link().clone()),
-            interface: facts.interface(Side::Sender).map(|(name, _)| name.clone()),
-            ..Place::on(from)
+            peer: only(group.iter().map(peer)),
+            link: only(group.iter().map(|held| held.facts.link().clone())),
+            ..Place::on(host)
         },
-        evidence,
+        evidence: SackOff {
+            told_by: worst.told_by,
+            off_on: worst.off_on.clone(),
+            stream: format!("from {from} to {to} on {}", worst.facts.link()),
+            streams: group.len(),
+            timeouts: worst.timeouts,
+            still_percent: worst.still_percent,
+            segments: worst.segments,
+            retransmits: worst.retransmits,
+        },
     })
 }
 
@@ -94,14 +198,11 @@ impl CheckCause for SackOff {
     const SHOWN_BY_RATE: bool = true;
 
     fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
-        let streams = streams(view.case);
-        let found = streams.iter();
-        found
-            .filter_map(|stream| stood_still(view.case, stream))
-            .collect()
+        let groups = groups(view);
+        groups.values().filter_map(|group| found(group)).collect()
     }
 
-    /// Where both have it off, one alone cures nothing.
+    /// If both have it off, one alone cures nothing.
     fn candidates(&self, _: &At<'_>) -> Vec<Option<Candidate>> {
         match self.off_on.as_slice() {
             [_] => vec![sysctl(SACK, TrialValue::Value("1".to_owned()))],
@@ -109,21 +210,10 @@ impl CheckCause for SackOff {
         }
     }
 
-    /// On the host that has it off.
-    fn turned_at(case: &Case, place: &Place) -> Option<(HostName, InterfaceName)> {
-        let off = off_on(case, [place.host.as_ref()?, place.peer.as_ref()?]);
-        end(case, off.first()?, place.link.as_ref()?)
-    }
-
-    /// The stream itself.
-    fn traffic(view: &View<'_>, place: &Place, _: &HostName) -> Option<TrialTraffic> {
-        let (from, to, link) = (
-            place.host.as_ref()?,
-            place.peer.as_ref()?,
-            place.link.as_ref()?,
-        );
-        let mut measured = view.case.measurements.iter();
-        stream_of(measured.find(|m| m.from == *from && m.to == *to && m.link == *link)?)
+    /// The stream that stood still longest.
+    fn traffic(view: &View<'_>, _: &Place, host: &HostName) -> Option<TrialTraffic> {
+        let group = groups(view).remove(&(vec![host.clone()], None))?;
+        stream_of(worst(&group)?.facts.measurement)
     }
 }
 
@@ -132,37 +222,49 @@ impl Cause for SackOff {
     const PAGE: &'static str = include_str!("page.md");
     const ABOUT: &'static [About] = &[Topic::Sysctl.with("tcp_sack").told()];
 
-    fn words(&self, at: &Place) -> Words {
+    fn words(&self, _: &Place) -> Words {
         let hosts: Vec<&str> = self.off_on.iter().map(HostName::as_str).collect();
         let hosts = hosts.join(" and ");
-        let who = match self.off_on.is_empty() {
-            true => format!(
-                "no host is known to have {SACK} off, so something between them takes the option out of the SYN"
+        let who = match self.told_by {
+            ToldBy::Host => format!("{SACK} is 0 on {hosts}."),
+            ToldBy::Neither => format!(
+                "{SACK} is on at both, so something between them takes the option out of the SYN."
             ),
-            false => format!("{SACK} is 0 on {hosts}"),
+            ToldBy::Unread => format!(
+                "{SACK} is 0 on one of them, or something between them takes the option out of the SYN."
+            ),
+        };
+        let others = match self.streams {
+            1 => String::new(),
+            all => format!(" It is the worst of {all} streams."),
         };
         let on = format!("`sysctl -w {SACK}=1`");
+        let between = "look for what rewrites TCP options between them (a firewall, a load balancer, a VPN): `tcpdump -nv \
+                       'tcp[tcpflags] & tcp-syn != 0'` at both ends shows `sackOK` in each SYN that left and not in each that \
+                       came.";
         Words {
             text: format!(
-                "The TCP stream {} stood still for {} % of its time: it sent {} of {} again, and its sender waited for {} \
-                 of a connection whose receiver does not acknowledge selectively (SACK): {who}. With SACK a lost segment is \
-                 sent again at once, and the stream goes on. Why segments are lost is another question.",
-                way(at),
+                "The TCP stream {} stood still for {} % of its time: it sent {} of {} again, and its sender waited for {} or \
+                 more.{others} Its two ends do not acknowledge selectively (SACK). {who} With SACK most lost segments are sent \
+                 again within a round trip. Why segments are lost is another question.",
+                self.stream,
                 self.still_percent,
                 self.retransmits,
                 counted(self.segments.0, "segment"),
                 counted(self.timeouts, "timeout"),
             ),
-            fix: match self.off_on.is_empty() {
-                true => format!(
-                    "On both hosts: `sysctl {SACK}`; where it is 0, {on}. If it is 1 on both, look for what rewrites TCP \
-                     options between them (a firewall, a load balancer, a VPN): `tcpdump -nv 'tcp[tcpflags] & tcp-syn != 0'` \
-                     at both ends shows `sackOK` in each SYN that left and not in each that came."
-                ),
-                false => format!(
+            fix: match self.told_by {
+                ToldBy::Host => format!(
                     "On {hosts}: {on}, and remove the line that sets it from /etc/sysctl.conf or /etc/sysctl.d. Kernels \
-                     since June 2019 need it off no more (CVE-2019-11477). Streams that run go on without: start them again."
+                     patched since June 2019 no longer need it off (CVE-2019-11477). Streams that run go on without it: start \
+                     them again."
                 ),
+                ToldBy::Neither => format!("Between the hosts: {between}"),
+                ToldBy::Unread => {
+                    format!(
+                        "On both hosts: `sysctl {SACK}`; where it is 0, {on}. If it is 1 on both, {between}"
+                    )
+                }
             },
         }
     }

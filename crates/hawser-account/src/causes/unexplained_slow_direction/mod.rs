@@ -5,7 +5,7 @@
 //! Evidence: the rates of the direction, of the way back and of other directions of the same speed, and what TCP counted.
 //! Possible: that it is slow is measured, why is not known. A warning. Cases: `unexplained-slow-direction`,
 //! `unexplained-slow-link`, `unexplained-slow-lossy`, `unexplained-slow-filter`; not `stream-slower-not-slow`, `slow-stream-half-duplex`,
-//! `slow-stream-with-loss`, `firewall-drop-stream`.
+//! `slow-stream-with-loss`, `firewall-drop-stream`, `sack-off`.
 
 use std::collections::BTreeSet;
 
@@ -194,7 +194,7 @@ fn explained(view: &View<'_>, stream: &StreamView<'_>, all: &[StreamView<'_>]) -
     receive_merging_stall::stream::stall(stream).is_some()
         || rate_after_burst::stream::limit(stream).is_some()
         || bond_one_member::pinned(view, stream).is_some()
-        || sack_off::stood_still(view.case, stream).is_some()
+        || sack_off::held(view.case, stream).is_some()
         || window_not_scaled::check::held(view.case, stream).is_some()
         || window_too_small::check::held(stream, all).is_some()
         || firewall_drop::stream::filtered(stream).is_some()

@@ -38,10 +38,10 @@ pub(crate) struct WindowNotScaled {
     told_by: ToldBy,
 }
 
-/// Who does not scale, as far as the facts say.
+/// Who has an option of TCP off, as far as the facts say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-enum ToldBy {
+pub(super) enum ToldBy {
     /// The host of the place has it switched off.
     Host,
     /// Both hosts have it on: something between them.

@@ -61,7 +61,10 @@ const NONE: &str = "NULL";
 /// The operations; none when everything is as it should be. `found` is what is the pool's and no more:
 /// of it goes what is not wanted. `stale` are folders that must be made anew although they look right.
 pub fn plan(wanted: &[WantedEntry], found: &Tree, stale: &BTreeSet<String>) -> Vec<Operation> {
-    let by_path: BTreeMap<&str, &Is> = wanted.iter().map(|n| (n.path.as_str(), &n.is)).collect();
+    let by_path: BTreeMap<&str, &Is> = wanted
+        .iter()
+        .map(|entry| (entry.path.as_str(), &entry.is))
+        .collect();
     let going = going(&by_path, found, stale);
     let mut operations = removals(&going, found);
     let mut new: BTreeSet<&str> = BTreeSet::new();

@@ -8,7 +8,7 @@ use hawser_drill::scenario::{Scenario, all, drawn};
 use hawser_model::toml_file::nearest;
 use miette::bail;
 
-use crate::cluster::WhichCluster;
+use crate::cluster::FileOrLab;
 use crate::cluster::random;
 use crate::output;
 
@@ -19,7 +19,7 @@ pub struct Args {
     #[arg(value_name = "SCENARIO", add = crate::names::scenarios())]
     names: Vec<String>,
     #[command(flatten)]
-    pub cluster: WhichCluster,
+    pub cluster: FileOrLab,
     /// The pool that is written to. What its first volume held is overwritten [default: the first]
     #[arg(long, add = crate::names::pools())]
     pub pool: Option<String>,

@@ -10,7 +10,7 @@ use hawser_tool::{Launch, TIED, end_unless};
 use miette::{IntoDiagnostic, WrapErr};
 
 use crate::bad_file::Source;
-use crate::cluster::{KnownCluster, WhichCluster};
+use crate::cluster::{FileOrLab, KnownCluster};
 use crate::output::{complain, say};
 
 /// The cluster that is built when no file is named, and the one of machines.
@@ -55,7 +55,7 @@ pub(super) fn apply(
     interrupt: &Interrupt,
     watched: bool,
 ) -> miette::Result<ExitCode> {
-    let cluster = WhichCluster {
+    let cluster = FileOrLab {
         file: None,
         lab: Some(name.to_string()),
         ssh_config: None,

@@ -10,6 +10,7 @@ mod bonds;
 pub(crate) mod claims;
 pub(crate) mod knet;
 pub(crate) mod pattern;
+mod tcp_option;
 
 pub(crate) mod pages;
 

@@ -15,13 +15,13 @@ use std::collections::BTreeMap;
 
 use hawser_model::case::{Case, Phase};
 use hawser_model::finding::{Confidence, Place, Severity};
-use hawser_model::names::{HostName, LinkName};
+use hawser_model::names::HostName;
 use hawser_model::trial::TrialTraffic;
 use hawser_model::units::Packets;
 use serde::Serialize;
 
 use super::claims::only;
-use super::window_not_scaled::ToldBy;
+use super::tcp_option::{ToldBy, look_between, switch_on};
 use super::{firewall_drop, rate_after_burst, receive_merging_stall};
 use crate::cause::{Cause, CheckCause, Found, Words, counted};
 use crate::compare::topic::{About, Topic};
@@ -68,19 +68,9 @@ const MANY: f64 = 0.01;
 /// A stream that stood still for want of SACK.
 pub(super) struct Held<'a> {
     facts: PhaseFacts<'a>,
-    off_on: Vec<HostName>,
-    told_by: ToldBy,
-    timeouts: u64,
-    still_percent: u64,
-    segments: Packets,
-    retransmits: Packets,
     confidence: Confidence,
-}
-
-impl<'a> Held<'a> {
-    fn ends(&self) -> [&'a HostName; 2] {
-        [Side::Sender, Side::Receiver].map(|side| self.facts.host(side))
-    }
+    /// As if it were the only one.
+    evidence: SackOff,
 }
 
 /// How much of its time a stream stood still, in percent.
@@ -112,84 +102,73 @@ pub(super) fn held<'a>(case: &Case, stream: &StreamView<'a>) -> Option<Held<'a>>
     if !stopped || told() {
         return None;
     }
-    let ends = [Side::Sender, Side::Receiver].map(|side| facts.host(side));
-    let setting = |host: &HostName| case.hosts.get(host)?.sysctl_number(SACK);
-    let off = ends.into_iter().filter(|host| setting(host) == Some(0));
-    let off_on: Vec<HostName> = off.cloned().collect();
-    let unread = ends.into_iter().any(|host| setting(host).is_none());
+    let (from, to) = (facts.host(Side::Sender), facts.host(Side::Receiver));
+    let (told_by, off) = ToldBy::of(case, SACK, [from, to]);
     Some(Held {
         facts,
-        told_by: match (off_on.is_empty(), unread) {
-            (false, _) => ToldBy::Host,
-            (true, false) => ToldBy::Neither,
-            (true, true) => ToldBy::Unread,
-        },
-        off_on,
-        timeouts,
-        still_percent,
-        segments: tcp.segments,
-        retransmits: tcp.retransmits,
         confidence: match (tcp.lost().0 as f64) < MANY * tcp.segments.0 as f64 {
             true => Confidence::Certain,
             false => Confidence::Likely,
         },
+        evidence: SackOff {
+            told_by,
+            off_on: off.into_iter().cloned().collect(),
+            stream: format!("from {from} to {to} on {}", facts.link()),
+            streams: 1,
+            timeouts,
+            still_percent,
+            segments: tcp.segments,
+            retransmits: tcp.retransmits,
+        },
     })
 }
 
-/// The hosts that have it off; where none is known to, the stream's own path.
-type Group = (Vec<HostName>, Option<(HostName, HostName, LinkName)>);
+/// The hosts that have it off; if none is known to, the stream.
+type Group = (Vec<HostName>, Option<String>);
 
 /// The streams that stood still, by whose setting it is.
 fn groups<'a>(view: &View<'a>) -> BTreeMap<Group, Vec<Held<'a>>> {
     let mut groups: BTreeMap<Group, Vec<Held<'a>>> = BTreeMap::new();
-    for stream in streams(view.case) {
-        let Some(held) = held(view.case, &stream) else {
-            continue;
-        };
-        let path = held.off_on.is_empty().then(|| {
-            let [from, to] = held.ends();
-            (from.clone(), to.clone(), held.facts.link().clone())
-        });
-        let group = (held.off_on.clone(), path);
-        groups.entry(group).or_default().push(held);
+    let all = streams(view.case);
+    for held in all.iter().filter_map(|stream| held(view.case, stream)) {
+        let SackOff { off_on, stream, .. } = &held.evidence;
+        let alone = off_on.is_empty().then(|| stream.clone());
+        groups
+            .entry((off_on.clone(), alone))
+            .or_default()
+            .push(held);
     }
     groups
 }
 
 /// The one that stood still longest; the first of equal ones.
-fn worst<'g, 'a>(group: &'g [Held<'a>]) -> Option<&'g Held<'a>> {
-    group.iter().rev().max_by_key(|held| held.still_percent)
+fn worst(group: Vec<Held<'_>>) -> Option<Held<'_>> {
+    let all = group.into_iter().rev();
+    all.max_by_key(|held| held.evidence.still_percent)
 }
 
-fn found(group: &[Held<'_>]) -> Option<Found<SackOff>> {
+fn found(group: Vec<Held<'_>>) -> Option<Found<SackOff>> {
+    let ends =
+        |held: &Held<'_>| [Side::Sender, Side::Receiver].map(|side| held.facts.host(side).clone());
+    let first = group.first()?;
+    let [from, _] = ends(first);
+    let host = first.evidence.off_on.first().cloned().unwrap_or(from);
+    let peers = group.iter().flat_map(|held| ends(held).into_iter());
+    let peer = only(peers.filter(|end| *end != host));
+    let link = only(group.iter().map(|held| held.facts.link().clone()));
+    let streams = group.len();
     let worst = worst(group)?;
-    let [from, to] = worst.ends();
-    let host = worst.off_on.first().unwrap_or(from);
-    let peer = |held: &Held<'_>| {
-        let [from, to] = held.ends();
-        if from == host {
-            to.clone()
-        } else {
-            from.clone()
-        }
-    };
     Some(Found {
         severity: Severity::Error,
         confidence: worst.confidence,
         place: Place {
-            peer: only(group.iter().map(peer)),
-            link: only(group.iter().map(|held| held.facts.link().clone())),
-            ..Place::on(host)
+            peer,
+            link,
+            ..Place::on(&host)
         },
         evidence: SackOff {
-            told_by: worst.told_by,
-            off_on: worst.off_on.clone(),
-            stream: format!("from {from} to {to} on {}", worst.facts.link()),
-            streams: group.len(),
-            timeouts: worst.timeouts,
-            still_percent: worst.still_percent,
-            segments: worst.segments,
-            retransmits: worst.retransmits,
+            streams,
+            ..worst.evidence
         },
     })
 }
@@ -198,8 +177,7 @@ impl CheckCause for SackOff {
     const SHOWN_BY_RATE: bool = true;
 
     fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
-        let groups = groups(view);
-        groups.values().filter_map(|group| found(group)).collect()
+        groups(view).into_values().filter_map(found).collect()
     }
 
     /// If both have it off, one alone cures nothing.
@@ -213,7 +191,7 @@ impl CheckCause for SackOff {
     /// The stream that stood still longest.
     fn traffic(view: &View<'_>, _: &Place, host: &HostName) -> Option<TrialTraffic> {
         let group = groups(view).remove(&(vec![host.clone()], None))?;
-        stream_of(worst(&group)?.facts.measurement)
+        stream_of(worst(group)?.facts.measurement)
     }
 }
 
@@ -238,10 +216,8 @@ impl Cause for SackOff {
             1 => String::new(),
             all => format!(" It is the worst of {all} streams."),
         };
-        let on = format!("`sysctl -w {SACK}=1`");
-        let between = "look for what rewrites TCP options between them (a firewall, a load balancer, a VPN): `tcpdump -nv \
-                       'tcp[tcpflags] & tcp-syn != 0'` at both ends shows `sackOK` in each SYN that left and not in each that \
-                       came.";
+        let on = switch_on(SACK);
+        let between = look_between("sackOK");
         Words {
             text: format!(
                 "The TCP stream {} stood still for {} % of its time: it sent {} of {} again, and its sender waited for {} or \
@@ -255,16 +231,13 @@ impl Cause for SackOff {
             ),
             fix: match self.told_by {
                 ToldBy::Host => format!(
-                    "On {hosts}: {on}, and remove the line that sets it from /etc/sysctl.conf or /etc/sysctl.d. Kernels \
-                     patched since June 2019 no longer need it off (CVE-2019-11477). Streams that run go on without it: start \
-                     them again."
+                    "On {hosts}: {on}. Kernels patched since June 2019 no longer need it off (CVE-2019-11477). Streams that \
+                     run go on without it: start them again."
                 ),
-                ToldBy::Neither => format!("Between the hosts: {between}"),
-                ToldBy::Unread => {
-                    format!(
-                        "On both hosts: `sysctl {SACK}`; where it is 0, {on}. If it is 1 on both, {between}"
-                    )
-                }
+                ToldBy::Neither => format!("{SACK} is on at both hosts: {between}."),
+                ToldBy::Unread => format!(
+                    "On both hosts: `sysctl {SACK}`; where it is 0, {on}. If it is 1 on both: {between}."
+                ),
             },
         }
     }

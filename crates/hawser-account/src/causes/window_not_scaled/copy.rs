@@ -4,8 +4,9 @@
 use hawser_model::finding::Severity;
 use hawser_model::units::{Bytes, Nanos};
 
-use super::{ToldBy, UNSCALED, WindowNotScaled, limits};
+use super::{UNSCALED, WindowNotScaled, limits};
 use crate::cause::{CopyCause, Found};
+use crate::causes::tcp_option::ToldBy;
 use crate::copy::View;
 use crate::copy::fell::{at_receiver, percent};
 use crate::throughput::mb::MbPerS;

@@ -22,6 +22,7 @@ use hawser_model::traffic::StreamState;
 use hawser_model::units::{Bytes, Nanos};
 use serde::Serialize;
 
+use super::tcp_option::{ToldBy, look_between, switch_on};
 use super::window_too_small::{HELD, NEARLY};
 use crate::cause::{Before, Cause, Found, LadderCause, Words, host};
 use crate::compare::topic::{About, Topic};
@@ -36,18 +37,6 @@ pub(crate) struct WindowNotScaled {
     stream_mb_per_s: MbPerS,
     /// What the hosts' own settings say of it.
     told_by: ToldBy,
-}
-
-/// Who has an option of TCP off, as far as the facts say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum ToldBy {
-    /// The host of the place has it switched off.
-    Host,
-    /// Both hosts have it on: something between them.
-    Neither,
-    /// No setting was read.
-    Unread,
 }
 
 /// The sysctl.
@@ -68,17 +57,10 @@ fn told_by<'a>(
     from: &'a HostName,
     to: &'a HostName,
 ) -> Option<(ToldBy, &'a HostName)> {
-    let setting = |host: &HostName| case.hosts.get(host)?.sysctl_number(SCALING);
-    let off = [to, from].into_iter().find(|host| setting(host) == Some(0));
-    if let Some(host) = off {
-        return Some((ToldBy::Host, host));
+    let (told, off) = ToldBy::of(case, SCALING, [to, from]);
+    if let Some(host) = off.first() {
+        return Some((told, host));
     }
-    let read = setting(from).is_some() && setting(to).is_some();
-    let told = if read {
-        ToldBy::Neither
-    } else {
-        ToldBy::Unread
-    };
     let facts = case.hosts.get(to);
     let rmem = facts.and_then(|facts| facts.sysctls.get("net.ipv4.tcp_rmem"));
     let last = rmem.and_then(|rmem| rmem.split_whitespace().next_back()?.parse().ok());
@@ -148,11 +130,10 @@ impl Cause for WindowNotScaled {
                  the option out of the SYN"
             ),
         };
-        let on = format!("`sysctl -w {SCALING}=1`");
+        let on = switch_on(SCALING);
         let between = format!(
-            "`ip route show` on {end}: a `window` there makes the scale 0, remove it. Else look for what rewrites TCP options \
-             between the hosts (a firewall, a load balancer, a VPN): `tcpdump -nv 'tcp[tcpflags] & tcp-syn != 0'` at both \
-             ends shows `wscale` in each SYN that left and not in each that came"
+            "`ip route show` on {end}: a `window` there makes the scale 0, remove it. Else {}",
+            look_between("wscale")
         );
         let tail = "Streams that run keep their windows: start them again.";
         Words {
@@ -163,13 +144,10 @@ impl Cause for WindowNotScaled {
                 self.stream_mb_per_s, self.held_up_percent, self.window_bytes.0, self.round_trip_ns,
             ),
             fix: match self.told_by {
-                ToldBy::Host => format!(
-                    "On {end}: {on}, and remove the line that sets it from /etc/sysctl.conf or /etc/sysctl.d. {tail}"
-                ),
+                ToldBy::Host => format!("On {end}: {on}. {tail}"),
                 ToldBy::Neither => format!("{between}."),
                 ToldBy::Unread => format!(
-                    "On both hosts: `sysctl {SCALING}`; where it is 0, {on}, and remove the line that sets it from \
-                     /etc/sysctl.conf or /etc/sysctl.d. {tail} If it is 1 on both: {between}."
+                    "On both hosts: `sysctl {SCALING}`; where it is 0, {on}. {tail} If it is 1 on both: {between}."
                 ),
             },
         }

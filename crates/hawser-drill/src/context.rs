@@ -247,9 +247,22 @@ impl<'a> DrillContext<'a> {
     pub fn wait(
         &self,
         patience: Duration,
+        yes: impl FnMut() -> Result<bool, DrillError>,
+    ) -> Result<bool, DrillError> {
+        self.wait_each(self.patience(STEP), patience, yes)
+    }
+
+    /// The same, asking every `step`.
+    ///
+    /// # Errors
+    /// Ctrl-C, or the question's own.
+    pub(crate) fn wait_each(
+        &self,
+        step: Duration,
+        patience: Duration,
         mut yes: impl FnMut() -> Result<bool, DrillError>,
     ) -> Result<bool, DrillError> {
-        self.clock.wait(patience, self.patience(STEP), || {
+        self.clock.wait(patience, step, || {
             if (self.interrupted)() > self.borne.get() {
                 return Err(DrillError::Interrupted);
             }

@@ -16,6 +16,11 @@ use simulated::Simulated;
 #[derive(Clone, Debug, Default)]
 pub struct Clock(Option<Arc<Simulated>>);
 
+/// Between two looks whoever looks rests so many times as long as the first took.
+const RESTS: u32 = 3;
+/// But no longer: a look that waits for a host that does not answer takes long without keeping anybody busy.
+const RESTS_AT_MOST: Duration = Duration::from_secs(2);
+
 static BEGUN: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 impl Clock {
@@ -65,7 +70,8 @@ impl Clock {
         }
     }
 
-    /// Asks every `step` until the answer is yes; false when it is not yet after `limit`.
+    /// Asks every `step` until the answer is yes; false when it is not yet after `limit`. What is long in answering is asked
+    /// less often ([`Self::rest`]).
     ///
     /// # Errors
     /// The question's own.
@@ -77,15 +83,23 @@ impl Clock {
     ) -> Result<bool, E> {
         let begun = self.now();
         loop {
-            let over = self.since(begun) >= limit;
+            let asked = self.now();
+            let over = asked.saturating_sub(begun) >= limit;
             if yes()? {
                 return Ok(true);
             }
             if over {
                 return Ok(false);
             }
-            self.sleep(step);
+            self.rest(asked, step);
         }
+    }
+
+    /// Waits between two looks at the same thing, of which the first began at `asked`: as long as `step`, and longer where a look
+    /// is slow, so that a busy host is not kept busy by looking at it.
+    pub fn rest(&self, asked: Duration, step: Duration) {
+        let slow = self.since(asked).saturating_mul(RESTS).min(RESTS_AT_MOST);
+        self.sleep(step.max(slow));
     }
 
     /// Works again and again beside whoever goes on, each time after as long as the last work says, until the answer is
@@ -175,6 +189,19 @@ mod tests {
         assert_eq!(clock.now(), 2 * hour);
         assert_eq!(clock.time_of_day(), Moment(7_200_000_000));
         assert!(before.elapsed() < hour / 60);
+    }
+
+    #[test]
+    fn what_is_long_in_answering_is_asked_less_often() {
+        let (clock, step) = (Clock::simulated(), Duration::from_millis(150));
+        let mut begun = Vec::new();
+        for takes in [40, 400, 30_000].map(Duration::from_millis) {
+            let asked = clock.now();
+            clock.sleep(takes);
+            clock.rest(asked, step);
+            begun.push(clock.since(asked).as_millis());
+        }
+        assert_eq!(begun, [40 + 150, 400 + 1200, 30_000 + 2000]);
     }
 
     #[test]

@@ -109,7 +109,8 @@ pub(super) fn wait_settled(
     ));
     let mut said = begun;
     loop {
-        let over = clock.since(begun) >= allowed;
+        let asked = clock.now();
+        let over = asked.saturating_sub(begun) >= allowed;
         let left = match once(heads, allowed.saturating_sub(clock.since(begun))) {
             Ok(None) => return Ok(Settled::Done),
             Ok(Some(left)) => left,
@@ -129,7 +130,7 @@ pub(super) fn wait_settled(
                 not_done(&left)
             ));
         }
-        clock.sleep(ASKS);
+        clock.rest(asked, ASKS);
     }
 }
 

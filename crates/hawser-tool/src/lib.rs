@@ -137,6 +137,13 @@ impl Tool {
         self
     }
 
+    /// With this variable beside those that every tool has.
+    #[must_use]
+    pub fn variable(mut self, name: &str, value: &str) -> Self {
+        self.launch = self.launch.envs([(name, value)]);
+        self
+    }
+
     /// With these variables, and of all others only those that every tool has: nothing of who runs it.
     #[must_use]
     pub fn alone<'a>(mut self, variables: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {

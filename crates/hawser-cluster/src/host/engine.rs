@@ -163,8 +163,7 @@ fn here(exists: impl Fn(&str) -> bool) -> Option<Manager> {
 /// The command lines, one after the other: Corosync first when it starts, Pacemaker first when it
 /// ends, because Pacemaker needs Corosync to stop what it runs.
 ///
-/// Debian enables a service that also has an init script by running several programs that each have
-/// systemd read all its files again, so what is enabled is not enabled again.
+/// Who enables a service has systemd read all its files again, so what is enabled is not enabled again.
 fn commands(manager: Manager, action: Action, enabled: bool) -> Vec<Vec<&'static str>> {
     match (manager, action) {
         (Manager::Systemd, Action::Start) => {

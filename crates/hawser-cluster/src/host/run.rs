@@ -11,6 +11,10 @@ use super::NodeError;
 /// ([`super::Order::patience`]).
 pub(super) const USUAL: Duration = Duration::from_secs(40);
 
+/// Debian's systemctl enables a service that has an init script beside its unit by four more programs, each of which has systemd
+/// read all its files again. What they do is for another init alone (docs/ENVIRONMENT.md of systemd).
+const ALONE: [&str; 2] = ["SYSTEMCTL_SKIP_SYSV", "1"];
+
 /// Runs a tool and gives its output; what it says on stderr when it fails is the error.
 pub(super) fn tool(
     program: &str,
@@ -51,7 +55,10 @@ pub(super) fn within(
     arguments: &[&str],
     input: Option<&str>,
 ) -> Result<Output, ToolError> {
-    let tool = Tool::new(program).args(arguments).limit(limit);
+    let tool = Tool::new(program)
+        .args(arguments)
+        .variable(ALONE[0], ALONE[1])
+        .limit(limit);
     match input {
         Some(input) => tool.input(input).output(),
         None => tool.output(),
@@ -95,4 +102,15 @@ pub(super) fn failed(program: &str, arguments: &[&str], output: &Output) -> Node
 
 fn line(program: &str, arguments: &[&str]) -> String {
     [&[program], arguments].concat().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn systemctl_enables_no_init_script_beside_a_unit() {
+        let said = tool("env", &[], None).unwrap();
+        assert!(said.lines().any(|line| line == "SYSTEMCTL_SKIP_SYSV=1"));
+    }
 }

@@ -1,7 +1,7 @@
 //! The processes of this machine, as `/proc` shows them (proc(5)).
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,6 +10,10 @@ use nix::unistd::{SysconfVar, sysconf};
 
 /// The kernel keeps so many characters of a name (`TASK_COMM_LEN` less one).
 const NAME: usize = 15;
+
+/// A `stat` of a process is never longer: 51 numbers of at most 20 digits, and a name (`do_task_stat`, fs/proc/array.c). The kernel
+/// gives it all to one reading.
+const STAT: usize = 2048;
 
 /// A process. Its number may come to mean another one; number and beginning together do not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,9 +37,11 @@ pub struct Process {
 impl Process {
     /// The one with this number; `None` when there is none.
     pub fn of(pid: i32) -> Option<Self> {
+        let mut stat = [0; STAT];
+        let mut file = File::open(format!("/proc/{pid}/stat")).ok()?;
+        let length = file.read(&mut stat).ok()?;
         // Bytes: a process may call itself what is no text.
-        let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
-        Self::parse(pid, &String::from_utf8_lossy(&stat))
+        Self::parse(pid, &String::from_utf8_lossy(&stat[..length]))
     }
 
     /// Name, state, parent, user and system time, beginning and real-time priority are fields 2, 3, 4, 14, 15, 22 and 40.
@@ -145,10 +151,18 @@ pub fn named(name: &str) -> Vec<Process> {
 /// Those of this name that are this machine's own: not those of containers and labs on it, which have process numbers
 /// of their own.
 pub fn own(name: &str) -> Vec<Process> {
+    own_of(&[name])
+}
+
+/// The same of several names, by one reading of `/proc`.
+pub fn own_of(names: &[&str]) -> Vec<Process> {
     let own = fs::read_link("/proc/self/ns/pid").ok();
-    let mut named = named(name);
-    named.retain(|process| process.namespace("pid") == own);
-    named
+    let mut all = all().unwrap_or_default();
+    all.retain(|process| {
+        let is_called = names.iter().any(|name| process.is_called(name));
+        is_called && !process.is_dead() && process.namespace("pid") == own
+    });
+    all
 }
 
 #[cfg(test)]

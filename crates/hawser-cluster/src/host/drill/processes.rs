@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hawser_tool::Deadline;
-use hawser_tool::processes::{Process, own};
+use hawser_tool::processes::{Process, own, own_of};
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -64,13 +64,14 @@ pub(super) fn go_on(program: Program) -> Result<bool, NodeError> {
 
 /// For how long Pacemaker has been running: its controller starts pools also when its first process has died.
 pub(super) fn engine_age() -> Option<Duration> {
-    let all = [Program::Pacemakerd, Program::Controld];
-    all.into_iter().filter_map(|it| age(it.name())).max()
+    age(&[Program::Pacemakerd, Program::Controld].map(Program::name))
 }
 
-/// For how long the oldest process of that name has been running.
-fn age(name: &str) -> Option<Duration> {
-    let ages = own(name).into_iter().filter_map(|process| process.age());
+/// For how long the oldest process of these names has been running.
+fn age(names: &[&str]) -> Option<Duration> {
+    let ages = own_of(names)
+        .into_iter()
+        .filter_map(|process| process.age());
     ages.max()
 }
 
@@ -97,6 +98,6 @@ mod tests {
     fn what_does_not_run_cannot_be_hit() {
         // Nothing on the machine of a test is named as the kernel would never name it.
         assert!(own("no-such-program").is_empty());
-        assert_eq!(age("no-such-program"), None);
+        assert_eq!(age(&["no-such-program"]), None);
     }
 }

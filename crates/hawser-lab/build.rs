@@ -17,6 +17,7 @@ fn main() {
     println!("cargo::rustc-env=HAWSER_CLOCK_OFFSET={OFFSET}");
     let offset = format!("-DOFFSET_FILE=\"{OFFSET}\"");
     library("src/cluster/clock/clock.c", "clock.so", &[&offset]);
+    println!("cargo::rerun-if-changed=src/machines/preload/access.h");
     library("src/machines/preload/preload.c", "preload.so", &[]);
 }
 

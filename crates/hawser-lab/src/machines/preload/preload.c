@@ -8,7 +8,7 @@
 // Whether 6.12 needs it was not tried on such a processor.
 //
 // The library also spares the host work that changes nothing: to read registers that are known, to set registers twice, to
-// copy the whole kernel for each new process.
+// run a signal handler in a process for what its instruction says, to copy the whole kernel for each new process.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -25,9 +25,12 @@
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "access.h"
 
 // From <linux/ptrace.h>, which does not go with <sys/ptrace.h>.
 enum { SYSEMU = 31, SYSEMU_SINGLESTEP = 32 };
@@ -118,6 +121,94 @@ static long run(pid_t process)
 	return result;
 }
 
+// A page fault of a process of a machine stops it twice: by its SIGSEGV, and at the end of a handler in it that writes down what
+// the kernel must know of it (get_skas_faultinfo, arch/um/os-Linux/skas/process.c; stub_segv_handler, arch/x86/um/stub_segv.c).
+// Where its instruction leaves no doubt, the library writes that down in the handler's place.
+
+// The kernel has them read after each stop.
+static struct {
+	pid_t process;
+	struct user_regs_struct registers;
+} stopped;
+
+static struct {
+	pid_t process;
+	siginfo_t signal;
+} faulted;
+
+// Where the handler of a process writes, in the kernel's memory. What another one has overwritten is not known.
+static struct {
+	pid_t process;
+	void *stub;
+} stubs[4096];
+
+// As if the handler of this process had ended.
+static pid_t handled;
+
+// struct faultinfo, arch/x86/um/shared/sysdep/faultinfo_64.h
+struct fault {
+	int error_code;
+	unsigned long address;
+	int trap;
+};
+
+enum {
+	PAGE = 4096,
+	LONGEST = 15, // bytes of an instruction
+	PAGE_FAULT = 14,
+	// Of a page fault's error code, of which the kernel looks at the first:
+	WRITE = 2,
+	USER = 4,
+};
+
+static enum access access_by(pid_t process, unsigned long address)
+{
+	const struct user_regs_struct *at = &stopped.registers;
+	// It cannot be fetched, or not be run, or writes to its own page.
+	if (address / PAGE == at->rip / PAGE)
+		return faulted.signal.si_code == SEGV_MAPERR ? READS : UNKNOWN;
+	// Its end cannot.
+	if (address > at->rip && address - at->rip < LONGEST)
+		return UNKNOWN;
+	unsigned char code[LONGEST];
+	size_t rest = PAGE - at->rip % PAGE;
+	struct iovec here = { code, rest < LONGEST ? rest : LONGEST };
+	struct iovec there = { (void *)at->rip, here.iov_len };
+	ssize_t length = process_vm_readv(process, &here, 1, &there, 1, 0);
+	return length < 0 ? UNKNOWN : access_of(code, length, address, at->rsi, at->rdi);
+}
+
+// Whether it could do without the handler.
+static int handle(pid_t process)
+{
+	int code = faulted.signal.si_code;
+	if (process != stopped.process || process != faulted.process || faulted.signal.si_signo != SIGSEGV ||
+	    (code != SEGV_MAPERR && code != SEGV_ACCERR))
+		return 0;
+	struct fault *fault = stubs[process % 4096].stub;
+	if (stubs[process % 4096].process != process)
+		return 0;
+	unsigned long address = (unsigned long)faulted.signal.si_addr;
+	enum access access = access_by(process, address);
+	// Who cannot read a page that is there may be wrong about its instruction, and must not be so twice.
+	if (access == UNKNOWN || (access == READS && code == SEGV_ACCERR))
+		return 0;
+	fault->error_code = USER | (access == WRITES ? WRITE : 0);
+	fault->address = address;
+	fault->trap = PAGE_FAULT;
+	handled = process;
+	return 1;
+}
+
+pid_t waitpid(pid_t process, int *status, int options)
+{
+	if (!handled || process != handled)
+		return wait4(process, status, options, NULL);
+	handled = 0;
+	*status = W_STOPCODE(SIGTRAP);
+	return process;
+}
+
 long ptrace(enum __ptrace_request request, ...)
 {
 	va_list rest;
@@ -135,13 +226,29 @@ long ptrace(enum __ptrace_request request, ...)
 		if ((long)address != NT_X86_XSTATE || buffer->iov_len > sizeof(known.registers))
 			break;
 		return request == PTRACE_GETREGSET ? get(process, buffer) : set(process, buffer);
-	case PTRACE_GETREGS:
+	case PTRACE_GETREGS: {
+		long result = trace(request, process, address, data);
+		stopped.process = result < 0 ? 0 : process;
+		if (result >= 0)
+			memcpy(&stopped.registers, data, sizeof(stopped.registers));
+		return result;
+	}
+	case PTRACE_GETSIGINFO: {
+		long result = trace(request, process, address, data);
+		faulted.process = result < 0 ? 0 : process;
+		if (result >= 0)
+			memcpy(&faulted.signal, data, sizeof(faulted.signal));
+		return result;
+	}
 	case PTRACE_SETREGS:
-	case PTRACE_GETSIGINFO:
 		break;
 	case PTRACE_CONT:
-		// The process runs the kernel's code, or takes a signal; the host then resets the registers.
-		known.has_them = 0;
+		if ((long)data == SIGSEGV && handle(process))
+			return 0;
+		// The process takes a signal; the host then resets the registers. Without one it runs the kernel's code, which leaves
+		// them as they are (`-mno-sse`, arch/x86/Makefile.um).
+		if (data)
+			known.has_them = 0;
 		break;
 	case SYSEMU:
 	case SYSEMU_SINGLESTEP:
@@ -239,6 +346,8 @@ int clone(begin_function begin, void *stack, int flags, void *with, ...)
 		errno = -asked->result;
 		return -1;
 	}
+	stubs[asked->result % 4096].process = asked->result;
+	stubs[asked->result % 4096].stub = with;
 	return asked->result;
 }
 

@@ -249,25 +249,32 @@ impl<'a> DrillContext<'a> {
         patience: Duration,
         yes: impl FnMut() -> Result<bool, DrillError>,
     ) -> Result<bool, DrillError> {
-        self.wait_each(self.patience(STEP), patience, yes)
+        let yes = self.unless_interrupted(yes);
+        self.clock.wait(patience, self.patience(STEP), yes)
     }
 
-    /// The same, asking every `step`.
+    /// The same every `step`, sparing whoever is asked ([`Clock::wait_sparing`]).
     ///
     /// # Errors
     /// Ctrl-C, or the question's own.
-    pub(crate) fn wait_each(
+    pub(crate) fn wait_sparing(
         &self,
-        step: Duration,
         patience: Duration,
-        mut yes: impl FnMut() -> Result<bool, DrillError>,
+        step: Duration,
+        yes: impl FnMut() -> Result<bool, DrillError>,
     ) -> Result<bool, DrillError> {
-        self.clock.wait(patience, step, || {
-            if (self.interrupted)() > self.borne.get() {
-                return Err(DrillError::Interrupted);
-            }
-            yes()
-        })
+        let yes = self.unless_interrupted(yes);
+        self.clock.wait_sparing(patience, step, yes)
+    }
+
+    fn unless_interrupted(
+        &self,
+        mut yes: impl FnMut() -> Result<bool, DrillError>,
+    ) -> impl FnMut() -> Result<bool, DrillError> {
+        move || match (self.interrupted)() > self.borne.get() {
+            true => Err(DrillError::Interrupted),
+            false => yes(),
+        }
     }
 
     /// Does something again until it succeeds, or will not, within `patience`.

@@ -74,7 +74,7 @@ pub fn wait_whole(context: &DrillContext<'_>, quiet: Duration) -> Result<LastSta
     let mut asked = 0_u32;
     let mut off = Off::default();
     let mut since: Option<Duration> = None;
-    context.wait_each(ASKS, context.patience(WHOLE) + quiet, || {
+    context.wait_sparing(context.patience(WHOLE) + quiet, ASKS, || {
         asked += 1;
         let all_on = off.switch_on(context)?;
         match context.cluster.status() {

@@ -16,9 +16,9 @@ use simulated::Simulated;
 #[derive(Clone, Debug, Default)]
 pub struct Clock(Option<Arc<Simulated>>);
 
-/// Between two looks whoever looks rests so many times as long as the first took.
+/// Who spares a host asks nothing for so many times as long as an answer took.
 const RESTS: u32 = 3;
-/// But no longer: a look that waits for a host that does not answer takes long without keeping anybody busy.
+/// But for no longer.
 const RESTS_AT_MOST: Duration = Duration::from_secs(2);
 
 static BEGUN: LazyLock<Instant> = LazyLock::new(Instant::now);
@@ -70,8 +70,7 @@ impl Clock {
         }
     }
 
-    /// Asks every `step` until the answer is yes; false when it is not yet after `limit`. What is long in answering is asked
-    /// less often ([`Self::rest`]).
+    /// Asks every `step` until the answer is yes; false when it is not yet after `limit`.
     ///
     /// # Errors
     /// The question's own.
@@ -79,6 +78,30 @@ impl Clock {
         &self,
         limit: Duration,
         step: Duration,
+        yes: impl FnMut() -> Result<bool, E>,
+    ) -> Result<bool, E> {
+        self.until(limit, |_| step, yes)
+    }
+
+    /// The same for what does not pass by, sparing whoever is asked: between two questions nobody asks for three times as long as
+    /// the answer took, where that is longer than `step`; for 2 s at most, since a host that does not answer is not busy by it.
+    ///
+    /// # Errors
+    /// The question's own.
+    pub fn wait_sparing<E>(
+        &self,
+        limit: Duration,
+        step: Duration,
+        yes: impl FnMut() -> Result<bool, E>,
+    ) -> Result<bool, E> {
+        let rests = |took: Duration| step.max(took.saturating_mul(RESTS).min(RESTS_AT_MOST));
+        self.until(limit, rests, yes)
+    }
+
+    fn until<E>(
+        &self,
+        limit: Duration,
+        rests: impl Fn(Duration) -> Duration,
         mut yes: impl FnMut() -> Result<bool, E>,
     ) -> Result<bool, E> {
         let begun = self.now();
@@ -91,15 +114,8 @@ impl Clock {
             if over {
                 return Ok(false);
             }
-            self.rest(asked, step);
+            self.sleep(rests(self.since(asked)));
         }
-    }
-
-    /// Waits between two looks at the same thing, of which the first began at `asked`: as long as `step`, and longer where a look
-    /// is slow, so that a busy host is not kept busy by looking at it.
-    pub fn rest(&self, asked: Duration, step: Duration) {
-        let slow = self.since(asked).saturating_mul(RESTS).min(RESTS_AT_MOST);
-        self.sleep(step.max(slow));
     }
 
     /// Works again and again beside whoever goes on, each time after as long as the last work says, until the answer is
@@ -192,16 +208,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_long_in_answering_is_asked_less_often() {
-        let (clock, step) = (Clock::simulated(), Duration::from_millis(150));
-        let mut begun = Vec::new();
-        for takes in [40, 400, 30_000].map(Duration::from_millis) {
-            let asked = clock.now();
-            clock.sleep(takes);
-            clock.rest(asked, step);
-            begun.push(clock.since(asked).as_millis());
-        }
-        assert_eq!(begun, [40 + 150, 400 + 1200, 30_000 + 2000]);
+    fn who_is_long_in_answering_is_spared() {
+        let clock = Clock::simulated();
+        let (limit, step) = (Duration::from_secs(60), Duration::from_millis(150));
+        let mut takes = [40, 400, 30_000, 0].map(Duration::from_millis).into_iter();
+        let mut asked = Vec::new();
+        let answered = clock.wait_sparing(limit, step, || {
+            asked.push(clock.now().as_millis());
+            clock.sleep(takes.next().expect("four times"));
+            Ok::<_, ()>(asked.len() == 4)
+        });
+        assert_eq!(answered, Ok(true));
+        assert_eq!(asked, [0, 190, 190 + 1600, 190 + 1600 + 32_000]);
     }
 
     #[test]

@@ -161,7 +161,7 @@ fn next(mut cib: Element) -> Element {
 fn wait_joined(file: &ClusterFile, heads: &mut Hosts) -> Result<(), LiveError> {
     let patience = joins(file);
     let mut missing = Vec::new();
-    let joined = clock(heads).wait(patience, ASKS, || {
+    let joined = clock(heads).wait_sparing(patience, ASKS, || {
         missing = match live_cib(heads)? {
             Some((_, text)) => not_joined(file, &Element::parse(&text, "the live CIB")?),
             None => file.nodes.iter().map(|n| n.name.to_string()).collect(),

@@ -109,8 +109,7 @@ pub(super) fn wait_settled(
     ));
     let mut said = begun;
     loop {
-        let asked = clock.now();
-        let over = asked.saturating_sub(begun) >= allowed;
+        let over = clock.since(begun) >= allowed;
         let left = match once(heads, allowed.saturating_sub(clock.since(begun))) {
             Ok(None) => return Ok(Settled::Done),
             Ok(Some(left)) => left,
@@ -130,7 +129,7 @@ pub(super) fn wait_settled(
                 not_done(&left)
             ));
         }
-        clock.rest(asked, ASKS);
+        clock.sleep(ASKS);
     }
 }
 

@@ -155,6 +155,7 @@ struct fault {
 enum {
 	PAGE = 4096,
 	LONGEST = 15, // bytes of an instruction
+	LONG_MODE = 0x33, // the segment of code in which the tables hold (__USER_CS)
 	PAGE_FAULT = 14,
 	// Of a page fault's error code, of which the kernel looks at the first:
 	WRITE = 2,
@@ -169,6 +170,8 @@ static enum access access_by(pid_t process, unsigned long address)
 		return faulted.signal.si_code == SEGV_MAPERR ? READS : UNKNOWN;
 	// Its end cannot.
 	if (address > at->rip && address - at->rip < LONGEST)
+		return UNKNOWN;
+	if (at->cs != LONG_MODE)
 		return UNKNOWN;
 	unsigned char code[LONGEST];
 	size_t rest = PAGE - at->rip % PAGE;
@@ -205,7 +208,8 @@ pid_t waitpid(pid_t process, int *status, int options)
 	if (!handled || process != handled)
 		return wait4(process, status, options, NULL);
 	handled = 0;
-	*status = W_STOPCODE(SIGTRAP);
+	if (status)
+		*status = W_STOPCODE(SIGTRAP);
 	return process;
 }
 

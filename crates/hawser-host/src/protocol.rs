@@ -14,9 +14,21 @@ use hawser_model::traffic::RunKey;
 
 use crate::ask::Ask;
 
-/// Version of the protocol. Any change to a message raises it: coordinator and agent are the
-/// same binary unless somebody started another one by hand; the verifying client is built with them.
-pub const VERSION: u32 = 42;
+/// Version of the protocol, from the first line of the list of all that goes over it. Any change to a message raises it:
+/// coordinator and agent are the same binary unless somebody started another one by hand; the verifying client is built with
+/// them.
+pub const VERSION: u32 = version(include_str!("protocol.txt"));
+
+/// The number behind the first word of a text.
+const fn version(text: &str) -> u32 {
+    let bytes = text.as_bytes();
+    let (mut at, mut number) = ("version ".len(), 0);
+    while bytes[at].is_ascii_digit() {
+        number = number * 10 + (bytes[at] - b'0') as u32;
+        at += 1;
+    }
+    number
+}
 
 /// How often the coordinator says [`Message::Alive`].
 pub const ALIVE_EVERY: Duration = Duration::from_secs(5);

@@ -130,7 +130,10 @@ fn first_set_up(lab: &Lab) {
         // For a file of its own, for what starts at a boot, and once more by the apply that was killed.
         let reads = "journalctl -q -b -o cat _PID=1 | grep -c '^Reloading\\.'";
         let reads = lab.sh(head, reads);
-        assert!((1..=3).contains(&reads.trim().parse().unwrap_or(0)), "{reads}");
+        assert!(
+            (1..=3).contains(&reads.trim().parse().unwrap_or(0)),
+            "{reads}"
+        );
         let key = "/etc/corosync/authkey";
         let mode = lab.sh(head, &format!("stat -c '%a %U:%G %s' {key}"));
         assert_eq!(mode, "400 root:root 256\n");

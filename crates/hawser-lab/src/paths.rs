@@ -52,6 +52,12 @@ impl Root {
         Self(std::path::absolute(&path).unwrap_or(path))
     }
 
+    /// This folder.
+    #[cfg(test)]
+    pub fn at(folder: &Path) -> Self {
+        Self(folder.to_owned())
+    }
+
     pub fn lab(&self, name: &LabName) -> LabDir {
         LabDir(self.0.join(name.as_str()))
     }

@@ -100,7 +100,10 @@ pub fn list() -> Result<Vec<ImageStatus>, LabError> {
     names.extend(current.clone());
     names.sort();
     names.dedup();
-    let labs = users()?;
+    let labs: Vec<_> = users(&Root::from_environment())?
+        .into_iter()
+        .flatten()
+        .collect();
     Ok(names
         .into_iter()
         .map(|name| status(name, &current, &labs))
@@ -117,7 +120,12 @@ pub fn remove(name: &str) -> Result<bool, LabError> {
     if !names()?.iter().any(|it| it == name) {
         return Ok(false);
     }
-    let labs = users()?;
+    let labs: Result<Vec<_>, LabError> = users(&Root::from_environment())?.into_iter().collect();
+    let labs = labs.map_err(|e| {
+        LabError::Machines(format!(
+            "{e}: whether the machines of that lab have {name} is not known"
+        ))
+    })?;
     let theirs: Vec<&str> = users_of(name, &labs).map(LabName::as_str).collect();
     if !theirs.is_empty() {
         return Err(LabError::Machines(format!(
@@ -154,22 +162,27 @@ fn names() -> Result<Vec<String>, LabError> {
         .collect())
 }
 
-/// The labs of machines, and what these boot from.
-fn users() -> Result<Vec<(LabName, Boots)>, LabError> {
-    let root = Root::from_environment();
+/// A lab, and what its machines boot from; why that is not known.
+type User = Result<(LabName, Vec<Boots>), LabError>;
+
+fn users(root: &Root) -> Result<Vec<User>, LabError> {
     let labs = root.labs()?.into_iter();
-    let of_machines = labs.filter_map(|name| {
-        let state = State::load(&root.lab(&name)).ok().flatten()?;
-        Some(state.boots.into_values().map(move |it| (name.clone(), it)))
+    let known = labs.filter_map(|name| {
+        let state = State::load(&root.lab(&name)).transpose()?;
+        Some(state.map(|state| (name, state.boots.into_values().collect())))
     });
-    Ok(of_machines.flatten().collect())
+    Ok(known.collect())
 }
 
-fn users_of<'a>(name: &str, labs: &'a [(LabName, Boots)]) -> impl Iterator<Item = &'a LabName> {
+fn users_of<'a>(
+    name: &str,
+    labs: &'a [(LabName, Vec<Boots>)],
+) -> impl Iterator<Item = &'a LabName> {
     let folder = folder().join(name);
     let lies_there = move |path: &Path| path.starts_with(&folder);
+    let has = move |boots: &Boots| lies_there(&boots.kernel) || lies_there(&boots.image);
     labs.iter()
-        .filter(move |(_, boots)| lies_there(&boots.kernel) || lies_there(&boots.image))
+        .filter(move |(_, boots)| boots.iter().any(&has))
         .map(|(lab, _)| lab)
 }
 
@@ -186,7 +199,7 @@ fn bytes(folder: &Path) -> u64 {
     sizes.sum()
 }
 
-fn status(name: String, current: &[String], labs: &[(LabName, Boots)]) -> ImageStatus {
+fn status(name: String, current: &[String], labs: &[(LabName, Vec<Boots>)]) -> ImageStatus {
     let found = found(&name);
     let since = found.as_ref().and_then(|it| it.modified().ok());
     ImageStatus {
@@ -200,5 +213,24 @@ fn status(name: String, current: &[String], labs: &[(LabName, Boots)]) -> ImageS
             .map(|it| it.as_secs()),
         labs: users_of(&name, labs).cloned().collect(),
         name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lab_whose_state_cannot_be_read_may_have_any_image() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Root::at(folder.path());
+        assert!(users(&root).unwrap().is_empty());
+        // One that is being built has no state yet.
+        let lab = root.lab(&LabName::new("one").unwrap());
+        fs::create_dir(lab.path()).unwrap();
+        assert!(users(&root).unwrap().is_empty());
+        fs::write(lab.state(), "{").unwrap();
+        let users = users(&root).unwrap();
+        assert!(matches!(&users[..], [Err(LabError::State { .. })]));
     }
 }

@@ -20,6 +20,7 @@ mod support;
 mod watch;
 
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
@@ -130,6 +131,16 @@ fn a_lab_of_machines_is_entered_cut_healed_powered_and_accounted_for() {
         "{}",
         compared.stderr
     );
+
+    // What a machine keeps from its users, its disk has.
+    let disk = hawser_lab::labs_folder()
+        .join(lab.name())
+        .join("nodes/head1/disk.cow");
+    let mode = std::fs::metadata(&disk)
+        .expect("its disk")
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o077, 0, "{mode:o}");
 
     // Power. What was written and synchronised is there again.
     lab.sh("head2", "echo kept >/root/kept; sync");

@@ -1,7 +1,8 @@
 //! Shelves: files of the lab that every head sees as disks, each through a loop device of its own; a head that is a machine
 //! has them as disks of its kernel.
 
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -42,7 +43,11 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Makes the shelves that are not there yet, each with its file system if it is to have one.
 pub(crate) fn make(dir: &LabDir, cluster: &ClusterSpec) -> Result<(), LabError> {
     let folder = dir.shelves();
-    fs::create_dir_all(&folder).map_err(|e| LabError::io("create the folder", &folder, e))?;
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&folder)
+        .map_err(|e| LabError::io("create the folder", &folder, e))?;
     for shelf in &cluster.shelves {
         let path = folder.join(&shelf.name);
         if path.exists() {

@@ -12,6 +12,7 @@ use nix::mount::{MsFlags, mount};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::stat::{Mode, umask};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, chdir};
 use rustix::process::{Resource, Rlimit, setrlimit};
@@ -24,6 +25,9 @@ use crate::paths::LabDir;
 use crate::plan::node_index;
 use crate::spec::NodeSpec;
 use crate::state::State;
+
+/// No machine comes so far in this time that it could ask for a reboot: its kernel did not start, and will not the next time.
+const STARTS: Duration = Duration::from_secs(1);
 
 /// Time between two looks at the carriers of an emulated machine's cables.
 const CABLES: Duration = Duration::from_millis(200);
@@ -73,11 +77,14 @@ pub(crate) fn run(dir: &LabDir, state: &State, node: &NodeSpec) -> Result<(), La
         maximum: Some(0),
     };
     setrlimit(Resource::Core, nothing).map_err(|e| LabError::io("setrlimit", "core", e.into()))?;
+    // What a machine keeps from its users, its disk has.
+    umask(Mode::S_IRWXG | Mode::S_IRWXO);
     let kind = state.spec.kind_of(node);
     if kind == Kind::Uml {
         let lab = checksum(state.name.as_str().as_bytes());
         processor::keep_to_one(lab, node_index(&state.spec, &node.name))?;
     }
+    let mut begun = Instant::now();
     let (mut kernel, mut lines) = start(dir, state, node)?;
     let mut panel = (kind == Kind::Qemu).then(|| qemu::Panel::of(node));
     let looks = panel.as_ref().map(|_| CABLES);
@@ -122,9 +129,12 @@ pub(crate) fn run(dir: &LabDir, state: &State, node: &NodeSpec) -> Result<(), La
         match ended(kernel) {
             None => {}
             // QEMU boots its machine again itself.
-            Some(how) if kind == Kind::Uml && uml::asks_for_reboot(how) => {
+            Some(how)
+                if kind == Kind::Uml && uml::asks_for_reboot(how) && begun.elapsed() >= STARTS =>
+            {
                 end_the_rest();
                 lines.clear();
+                begun = Instant::now();
                 (kernel, lines) = start(dir, state, node)?;
             }
             Some(how) => {

@@ -1,5 +1,6 @@
 //! The way into a machine: ssh from its case, over the cable that only the two have.
 
+use std::path::Path;
 use std::time::Duration;
 
 use hawser_model::shell;
@@ -36,7 +37,7 @@ pub(crate) fn ssh<S: AsRef<str>>(
     words.push(folder::door_key(dir).display().to_string());
     // 0 would be no limit at all.
     let connects = format!("ConnectTimeout={}", connects.as_secs().max(1));
-    let known = format!("UserKnownHostsFile={}", folder::known_hosts(dir).display());
+    let known = format!("UserKnownHostsFile={}", one_word(&folder::known_hosts(dir)));
     for option in [
         known.as_str(),
         "GlobalKnownHostsFile=/dev/null",
@@ -57,4 +58,29 @@ pub(crate) fn ssh<S: AsRef<str>>(
     }
     words.extend([format!("root@{}", plan::MACHINE), shell::line(argv)]);
     words
+}
+
+/// A path as one word of ssh_config(5), which expands what stands behind a percent sign.
+fn one_word(path: &Path) -> String {
+    let mut word = String::from("\"");
+    for c in path.display().to_string().chars() {
+        match c {
+            '"' | '\\' => word.extend(['\\', c]),
+            '%' => word.push_str("%%"),
+            c => word.push(c),
+        }
+    }
+    word + "\""
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_with_blanks_is_one_word() {
+        let word = |path: &str| one_word(Path::new(path));
+        assert_eq!(word("/a b/known_hosts"), r#""/a b/known_hosts""#);
+        assert_eq!(word(r#"/a"b\c%d"#), r#""/a\"b\\c%%d""#);
+    }
 }

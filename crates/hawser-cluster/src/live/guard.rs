@@ -99,31 +99,37 @@ pub(super) fn not_there_because(
     pool: &str,
     node: &str,
 ) -> String {
-    match state {
-        NodeState { unclean: true, .. } => format!("{node} is lost and not known to be off"),
-        NodeState { online: false, .. } => format!("{node} is not a member"),
-        NodeState { standby: true, .. } => format!("{node} is in standby"),
+    if let Some(closed) = closed_because(state, node) {
+        return closed;
+    }
+    let parts: Vec<&str> = directory.of_pool(pool).map(|(id, _)| id).collect();
+    let on_node = format!(" failed on {node}:");
+    let failed = parts
+        .iter()
+        .flat_map(|id| failures::of(cib, id))
+        .find(|failure| failure.contains(&on_node));
+    if let Some(failure) = failed {
+        return format!("{failure} (mend it, then `crm_resource --cleanup --resource {pool}`)");
+    }
+    match barred(cib, &parts, node) {
+        Some(constraint) => format!("{node} may not run it (constraint {constraint})"),
+        None => format!("Pacemaker would not run it on {node}"),
+    }
+}
+
+/// Why a node runs no pool at all; none if it may.
+pub(super) fn closed_because(state: &NodeState, node: &str) -> Option<String> {
+    let why = match state {
+        NodeState { unclean: true, .. } => "lost and not known to be off",
+        NodeState { online: false, .. } => "not a member",
+        NodeState { standby: true, .. } => "in standby",
         NodeState {
             maintenance: true, ..
-        } => format!("{node} is in maintenance"),
-        _ => {
-            let parts: Vec<&str> = directory.of_pool(pool).map(|(id, _)| id).collect();
-            let on_node = format!(" failed on {node}:");
-            let failed = parts
-                .iter()
-                .flat_map(|id| failures::of(cib, id))
-                .find(|failure| failure.contains(&on_node));
-            if let Some(failure) = failed {
-                return format!(
-                    "{failure} (mend it, then `crm_resource --cleanup --resource {pool}`)"
-                );
-            }
-            match barred(cib, &parts, node) {
-                Some(constraint) => format!("{node} may not run it (constraint {constraint})"),
-                None => format!("Pacemaker would not run it on {node}"),
-            }
-        }
-    }
+        } => "in maintenance",
+        NodeState { pending: true, .. } => "joining, and not a member yet",
+        _ => return None,
+    };
+    Some(format!("{node} is {why}"))
 }
 
 /// The constraint that keeps one of these resources from a node.

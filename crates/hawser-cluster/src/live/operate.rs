@@ -36,6 +36,8 @@ pub struct Manner<'a> {
 pub struct Operated {
     /// Each pool, before and after.
     pub pools: Vec<OperatedPool>,
+    /// Why no pool would run on the node; none if one may.
+    pub closed: Option<String>,
 }
 
 /// Puts a node in standby, or out of it, and waits until its pools are where they belong.
@@ -65,7 +67,7 @@ pub fn set_standby(
         false => format!("{node} is let back and stays so"),
     };
     waited(wait_settled(heads, &mut manner.waiting)?, &what)?;
-    operated(heads, &forecast.now)
+    operated(heads, node, &forecast.now)
 }
 
 /// Refuses an order that takes the last place of a pool away, and says what one does not change.
@@ -125,7 +127,7 @@ pub fn move_pool(
         let what = format!(
             "{pool} is ordered to {node}, and the order ends by itself {minutes} min after it was given"
         );
-        return waited(settled?, &what).and_then(|()| operated(heads, &forecast.now));
+        return waited(settled?, &what).and_then(|()| operated(heads, node, &forecast.now));
     }
     // Whatever else came of it.
     let forgotten = forget(heads, pool);
@@ -135,7 +137,7 @@ pub fn move_pool(
         wait_settled(heads, &mut manner.waiting)?,
         "the order is carried out",
     )?;
-    operated(heads, &forecast.now)
+    operated(heads, node, &forecast.now)
 }
 
 /// Takes back every order that is left about a resource, through any head that obeys: the one through which it was
@@ -208,8 +210,8 @@ fn waited(settled: Settled, what: &str) -> Result<(), LiveError> {
     }
 }
 
-/// What clients have now, beside what they had.
-fn operated(heads: &mut Hosts, before: &Services) -> Result<Operated, LiveError> {
+/// What clients have now, beside what they had, and what became of the node.
+fn operated(heads: &mut Hosts, node: &str, before: &Services) -> Result<Operated, LiveError> {
     let (via, cib) = live(heads)?;
     let simulator = OnHead::new(head(heads, &via)?.as_mut());
     let now = simulator.simulate(&cib.to_text(), &[])?.read()?.before;
@@ -232,8 +234,10 @@ fn operated(heads: &mut Hosts, before: &Services) -> Result<Operated, LiveError>
             why_not,
         }
     });
+    let state = now.nodes.get(node).copied().unwrap_or_default();
     Ok(Operated {
         pools: pools.collect(),
+        closed: guard::closed_because(&state, node),
     })
 }
 

@@ -213,6 +213,9 @@ pub struct OperateOutput {
     pub pools: Vec<OperatedPool>,
     /// What clients do not have, in words. Empty: all is served.
     pub not_served: Vec<String>,
+    /// Why the node is not what was ordered, in words. Empty: it is.
+    #[serde(default)]
+    pub not_done: Vec<String>,
 }
 
 /// What a person orders of a running cluster.

@@ -146,6 +146,7 @@ fn act(
         pool: given.pool.map(str::to_owned),
         seconds,
         not_served: not_served(given, &operated.pools),
+        not_done: not_done(given, &operated),
         pools: operated.pools,
     };
     match how.json {
@@ -157,18 +158,19 @@ fn act(
         }
         false => say!("{}", in_words(&output)),
     }
-    for line in &output.not_served {
-        complain!("{line}");
-    }
-    Ok(match output.not_served.is_empty() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::from(1),
-    })
+    let mut wrong = output.not_done.iter().chain(&output.not_served).peekable();
+    let code = match wrong.peek() {
+        None => ExitCode::SUCCESS,
+        Some(_) => ExitCode::from(1),
+    };
+    wrong.for_each(|line| complain!("{line}"));
+    Ok(code)
 }
 
 fn in_words(output: &OperateOutput) -> String {
     let node = &output.node;
     let done = match output.order {
+        _ if !output.not_done.is_empty() => "ordered".to_owned(),
         OperateOrder::Standby => format!("{node} is in standby"),
         OperateOrder::Online => format!("{node} is online"),
         OperateOrder::Move => "done".to_owned(),
@@ -186,6 +188,28 @@ fn in_words(output: &OperateOutput) -> String {
         output.seconds,
         places.join(", ")
     )
+}
+
+/// Why the node is not what was ordered, in words.
+fn not_done(given: &Given<'_>, operated: &Operated) -> Vec<String> {
+    let node = given.node;
+    match given.order {
+        OperateOrder::Move => Vec::new(),
+        OperateOrder::Online => {
+            let why = operated.closed.iter();
+            why.map(|why| format!("{why}: no pool runs there"))
+                .collect()
+        }
+        OperateOrder::Standby => {
+            let open = operated.closed.is_none();
+            let open = open.then(|| format!("{node} is not in standby: pools may run there"));
+            let pools = operated.pools.iter();
+            let there =
+                pools.filter(|pool| pool.is_on.as_ref().is_some_and(|it| it.as_str() == node));
+            let there = there.map(|pool| format!("{} is still on {node}", pool.name));
+            open.into_iter().chain(there).collect()
+        }
+    }
 }
 
 /// What clients do not have now, in words.
@@ -277,5 +301,33 @@ mod tests {
             lines,
             ["vmpool01 is served nowhere, and was served before: head2 is in standby"]
         );
+    }
+
+    #[test]
+    fn a_node_that_is_not_what_was_ordered_is_no_success() {
+        let given = |order| Given {
+            order,
+            node: "head1",
+            pool: None,
+        };
+        let of = |order, closed: Option<&str>, is_on| {
+            let operated = Operated {
+                pools: vec![pool(is_on, true, &[])],
+                closed: closed.map(str::to_owned),
+            };
+            not_done(&given(order), &operated)
+        };
+        let none = Vec::<String>::new();
+        let off = Some("head1 is not a member");
+        let lines = of(OperateOrder::Online, off, Some("head2"));
+        assert_eq!(lines, ["head1 is not a member: no pool runs there"]);
+        assert_eq!(of(OperateOrder::Online, None, Some("head2")), none);
+
+        let away = Some("head1 is in standby");
+        assert_eq!(of(OperateOrder::Standby, away, Some("head2")), none);
+        let lines = of(OperateOrder::Standby, away, Some("head1"));
+        assert_eq!(lines, ["vmpool01 is still on head1"]);
+        let lines = of(OperateOrder::Standby, None, Some("head2"));
+        assert_eq!(lines, ["head1 is not in standby: pools may run there"]);
     }
 }

@@ -83,8 +83,8 @@ impl Clock {
         self.until(limit, |_| step, yes)
     }
 
-    /// The same for what does not pass by, sparing whoever is asked: between two questions nobody asks for three times as long as
-    /// the answer took, where that is longer than `step`; for 2 s at most, since a host that does not answer is not busy by it.
+    /// The same for what stays once it is there, sparing whoever is asked: after an answer nobody asks for three times as long as
+    /// it took, where that is longer than `step`. For 2 s at most: a host that does not answer is not kept busy.
     ///
     /// # Errors
     /// The question's own.

@@ -135,7 +135,7 @@ pub(super) fn device(action: DeviceAction) -> Result<(), NodeError> {
     all(lines, STARTS)
 }
 
-/// Whether systemd starts the engine at each boot; `None` where it is not systemd who does.
+/// Whether systemd starts the engine at each boot; `None` where it is not systemd who does, or it does not say.
 pub(super) fn starts_at_boot() -> Option<bool> {
     enabled(&[COROSYNC, PACEMAKER])
 }
@@ -148,9 +148,13 @@ pub(super) fn device_starts_at_boot() -> Option<bool> {
 fn enabled(services: &[&str]) -> Option<bool> {
     let arguments = [&["is-enabled"], services].concat();
     let said = by_systemd().then(|| run::output("systemctl", &arguments, None))?;
-    let said = said.map_or(Vec::new(), |output| output.stdout);
-    let said = String::from_utf8_lossy(&said);
-    Some(said.lines().filter(|line| *line == "enabled").count() == services.len())
+    all_enabled(&String::from_utf8_lossy(&said.ok()?.stdout), services.len())
+}
+
+/// Whether all of so many services are, by a line for each: a systemd that does not answer has none.
+fn all_enabled(said: &str, services: usize) -> Option<bool> {
+    let known = said.lines().count() == services;
+    known.then(|| said.lines().all(|line| line == "enabled"))
 }
 
 /// Who manages services where these files are. A systemd that runs beside the program comes first.
@@ -209,6 +213,14 @@ mod tests {
         assert_eq!(here(|_| true), Some(Manager::Systemd));
         assert_eq!(here(|path| path == INIT[0]), Some(Manager::Init));
         assert_eq!(here(|_| false), None);
+    }
+
+    #[test]
+    fn a_systemd_that_says_nothing_is_not_one_that_starts_nothing() {
+        assert_eq!(all_enabled("enabled\nenabled\n", 2), Some(true));
+        assert_eq!(all_enabled("enabled\ndisabled\n", 2), Some(false));
+        assert_eq!(all_enabled("", 2), None);
+        assert_eq!(all_enabled("disabled\n", 2), None);
     }
 
     #[test]

@@ -11,10 +11,6 @@ use super::NodeError;
 /// ([`super::Order::patience`]).
 pub(super) const USUAL: Duration = Duration::from_secs(40);
 
-/// Debian's enables a service that has an init script beside its unit by four more programs, each of which has systemd read all
-/// its files again. What they do is for another init alone (`SYSTEMCTL_SKIP_SYSV`, docs/ENVIRONMENT.md of systemd).
-const SYSTEMCTL: &str = "systemctl";
-
 /// Runs a tool and gives its output; what it says on stderr when it fails is the error.
 pub(super) fn tool(
     program: &str,
@@ -56,7 +52,9 @@ pub(super) fn within(
     input: Option<&str>,
 ) -> Result<Output, ToolError> {
     let mut tool = Tool::new(program).args(arguments).limit(limit);
-    if program == SYSTEMCTL {
+    // Debian's enables a service that has an init script beside its unit by four more programs, each of which has systemd read
+    // all its files again. What they do is for another init alone (docs/ENVIRONMENT.md of systemd).
+    if program == "systemctl" {
         tool = tool.variable("SYSTEMCTL_SKIP_SYSV", "1");
     }
     match input {

@@ -71,19 +71,17 @@ pub(super) fn perform(
             write(heads, node, AUTHKEY, key)?;
         }
         Effect::WriteCorosyncConf { node, text } => {
-            let content = Content(text.clone().into_bytes());
-            let mode = 0o644;
-            write(heads, node, COROSYNC_CONF, OwnedFile { mode, content })?;
+            write(heads, node, COROSYNC_CONF, conf(text))?;
         }
         Effect::InstallExports { nodes } => {
             tell(heads, nodes, &InstallExports)?;
         }
-        Effect::ReloadCorosync => {
-            let (name, _) = live_cib(heads)?.ok_or(LiveError::NotRunning)?;
-            ask(heads, &name, &ReloadCorosync)?;
+        Effect::ReloadCorosync { node, text } => {
+            ask(heads, node, &reload(text))?;
         }
-        Effect::RestartCluster => {
+        Effect::RestartCluster { node, text } => {
             on_all(heads, |_, head| head.ask(&StopEngine))?;
+            write(heads, node, COROSYNC_CONF, conf(text))?;
             on_all(heads, |_, head| head.ask(&StartEngine))?;
             wait_joined(file, heads)?;
         }
@@ -205,6 +203,20 @@ fn not_joined(file: &ClusterFile, cib: &Element) -> Vec<String> {
 fn write(heads: &mut Hosts, node: &HostName, path: &str, file: OwnedFile) -> Result<(), LiveError> {
     let path = path.to_owned();
     ask(heads, node, &WriteFile { path, file })
+}
+
+/// A `corosync.conf` of this text.
+pub(super) fn conf(text: &str) -> OwnedFile {
+    OwnedFile {
+        mode: 0o644,
+        content: Content(text.as_bytes().to_vec()),
+    }
+}
+
+/// What has the running Corosync take it.
+pub(super) fn reload(text: &str) -> ReloadCorosync {
+    let file = conf(text);
+    ReloadCorosync { file }
 }
 
 fn read_key(heads: &mut Hosts, node: &HostName) -> Result<OwnedFile, LiveError> {

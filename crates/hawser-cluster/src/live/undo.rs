@@ -6,11 +6,10 @@
 use hawser_host::Hosts;
 use hawser_model::names::HostName;
 
+use super::effects::{conf, reload};
 use super::{LiveError, ask, tell};
-use crate::host::questions::{
-    ReloadCorosync, RemoveFile, SetDevice, StartEngine, WithdrawEngine, WriteFile,
-};
-use crate::host::{Content, DeviceAction, OwnedFile};
+use crate::host::DeviceAction;
+use crate::host::questions::{RemoveFile, RestartEngine, SetDevice, WithdrawEngine, WriteFile};
 use crate::plan::{AUTHKEY, COROSYNC_CONF, Effect, Facts};
 
 /// One thing that is put back.
@@ -26,8 +25,8 @@ pub(super) enum Undo {
     Restart(Vec<HostName>),
     /// corosync-qdevice of these nodes runs as before, or not.
     Device(DeviceAction, Vec<HostName>),
-    /// The running Corosync reads the old configuration.
-    Reload(HostName),
+    /// A node's `corosync.conf` is what it was, and the running Corosync reads it.
+    Reload(HostName, String),
 }
 
 /// What takes these steps back, the last of which failed. Empty when the step that failed changes
@@ -50,11 +49,15 @@ pub(super) fn undo_of(done: &[Effect], facts: &Facts) -> Vec<Undo> {
     let (mut devices, mut ended) = (Vec::new(), Vec::new());
     for effect in done {
         match effect {
-            Effect::Start { nodes } => engine.push(Undo::Withdraw(nodes.clone())),
+            Effect::Start { nodes } => {
+                // Who ran may serve: that it starts at a boot too is no harm.
+                let ran = running(facts);
+                let new = nodes.iter().filter(|node| !ran.contains(node));
+                let new: Vec<HostName> = new.cloned().collect();
+                engine.extend((!new.is_empty()).then_some(Undo::Withdraw(new)));
+            }
             Effect::WriteCorosyncConf { node, .. } => {
-                let before = facts.nodes.get(node);
-                let before = before.and_then(|node| node.corosync_conf.clone());
-                files.push(Undo::Conf(node.clone(), before));
+                files.push(Undo::Conf(node.clone(), conf_of(facts, node)));
             }
             Effect::NewAuthkey { nodes, .. } | Effect::CopyAuthkey { to: nodes, .. } => {
                 let nodes = nodes.iter().cloned();
@@ -83,8 +86,14 @@ pub(super) fn undo_of(done: &[Effect], facts: &Facts) -> Vec<Undo> {
                     to.push(back);
                 }
             }
-            Effect::ReloadCorosync => after.extend(running(facts).into_iter().map(Undo::Reload)),
-            Effect::RestartCluster => after.push(Undo::Restart(running(facts))),
+            Effect::ReloadCorosync { node, .. } => {
+                let before = conf_of(facts, node);
+                after.extend(before.map(|text| Undo::Reload(node.clone(), text)));
+            }
+            Effect::RestartCluster { node, .. } => {
+                files.push(Undo::Conf(node.clone(), conf_of(facts, node)));
+                after.push(Undo::Restart(running(facts)));
+            }
             // The mode of a key is better as it is now.
             Effect::AuthkeyMode { .. }
             | Effect::InstallExports { .. }
@@ -94,9 +103,11 @@ pub(super) fn undo_of(done: &[Effect], facts: &Facts) -> Vec<Undo> {
             | Effect::WaitSettled => {}
         }
     }
-    // One node tells all.
-    after.truncate(1);
     [devices, engine, files, after, ended].concat()
+}
+
+fn conf_of(facts: &Facts, node: &HostName) -> Option<String> {
+    facts.nodes.get(node)?.corosync_conf.clone()
 }
 
 fn owned(nodes: &[&HostName]) -> Vec<HostName> {
@@ -127,27 +138,29 @@ fn words(undo: &Undo) -> String {
         Undo::Conf(node, Some(_)) => format!("the {COROSYNC_CONF} that {node} had"),
         Undo::Conf(node, None) => format!("no {COROSYNC_CONF} on {node}"),
         Undo::Remove(node, path) => format!("no {path} on {node}"),
-        Undo::Restart(nodes) => format!("corosync and pacemaker start on {}", names(nodes)),
+        Undo::Restart(nodes) => format!(
+            "corosync and pacemaker are started anew on {} with what they had",
+            names(nodes)
+        ),
         Undo::Device(DeviceAction::Start, nodes) => {
             format!("corosync-qdevice runs on {}", names(nodes))
         }
         Undo::Device(_, nodes) => format!("corosync-qdevice is stopped on {}", names(nodes)),
-        Undo::Reload(_) => "corosync reads what it had".into(),
+        Undo::Reload(node, _) => {
+            format!("the {COROSYNC_CONF} that {node} had, and corosync reads it")
+        }
     }
 }
 
 fn perform(undo: &Undo, heads: &mut Hosts) -> Result<(), LiveError> {
     match undo {
         Undo::Withdraw(nodes) => tell(heads, nodes, &WithdrawEngine),
-        Undo::Restart(nodes) => tell(heads, nodes, &StartEngine),
+        // It may run with what it was to have.
+        Undo::Restart(nodes) => tell(heads, nodes, &RestartEngine),
         Undo::Device(action, nodes) => tell(heads, nodes, &SetDevice { action: *action }),
-        Undo::Reload(node) => ask(heads, node, &ReloadCorosync),
+        Undo::Reload(node, text) => ask(heads, node, &reload(text)),
         Undo::Conf(node, Some(text)) => {
-            let file = OwnedFile {
-                mode: 0o644,
-                content: Content(text.clone().into_bytes()),
-            };
-            let path = COROSYNC_CONF.to_owned();
+            let (path, file) = (COROSYNC_CONF.to_owned(), conf(text));
             ask(heads, node, &WriteFile { path, file })
         }
         Undo::Conf(node, None) => {
@@ -212,15 +225,31 @@ mod tests {
     }
 
     #[test]
+    fn a_head_that_ran_is_not_stopped_when_another_one_does_not_start() {
+        let mut facts = facts(Some("same"), true);
+        let head2 = facts.nodes.get_mut(&HostName::from("head2")).unwrap();
+        head2.running = false;
+        let start = |nodes: &[&str]| {
+            let nodes = nodes.iter().copied().map(HostName::from).collect();
+            [Effect::Start { nodes }]
+        };
+        assert_eq!(
+            undo_of(&start(&["head1", "head2"]), &facts),
+            [Undo::Withdraw(vec!["head2".into()])]
+        );
+        assert_eq!(undo_of(&start(&["head1"]), &facts), []);
+    }
+
+    #[test]
     fn a_running_corosync_that_refuses_a_change_has_the_old_configuration() {
-        let done = [conf("head1"), conf("head2"), Effect::ReloadCorosync];
+        let (node, text) = ("head2".into(), "new".into());
+        let done = [conf("head1"), Effect::ReloadCorosync { node, text }];
         let undo = undo_of(&done, &facts(Some("old"), true));
         assert_eq!(
             undo,
             [
                 Undo::Conf("head1".into(), Some("old".into())),
-                Undo::Conf("head2".into(), Some("old".into())),
-                Undo::Reload("head1".into()),
+                Undo::Reload("head2".into(), "old".into()),
             ]
         );
     }

@@ -68,10 +68,22 @@ pub enum Effect {
         /// The nodes.
         nodes: Vec<HostName>,
     },
-    /// The running Corosync of all nodes reads its configuration anew (`corosync-cfgtool -R`).
-    ReloadCorosync,
-    /// Corosync and Pacemaker are stopped on all nodes, pools first, and started again.
-    RestartCluster,
+    /// The last node has its `corosync.conf`, and the running Corosync of all nodes reads it anew (`corosync-cfgtool -R`): as one
+    /// step, since the files are all that the next plan sees.
+    ReloadCorosync {
+        /// The node, on which it runs.
+        node: HostName,
+        /// The text.
+        text: String,
+    },
+    /// Corosync and Pacemaker are stopped on all nodes, pools first, the last node has its `corosync.conf`, and they are started
+    /// again.
+    RestartCluster {
+        /// The node.
+        node: HostName,
+        /// The text.
+        text: String,
+    },
     /// Corosync and Pacemaker are started on these nodes.
     Start {
         /// The nodes.
@@ -106,6 +118,18 @@ pub enum Effect {
     WaitSettled,
 }
 
+impl Effect {
+    /// The `corosync.conf` that it writes, and the node.
+    pub fn corosync_conf(&self) -> Option<(&HostName, &str)> {
+        match self {
+            Self::WriteCorosyncConf { node, text }
+            | Self::ReloadCorosync { node, text }
+            | Self::RestartCluster { node, text } => Some((node, text)),
+            _ => None,
+        }
+    }
+}
+
 /// What it is, for whoever watches.
 impl fmt::Display for Effect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -123,8 +147,14 @@ impl fmt::Display for Effect {
             Self::InstallExports { nodes } => {
                 format!("the exports agent on {}", names(nodes))
             }
-            Self::ReloadCorosync => "Corosync reads its configuration again".into(),
-            Self::RestartCluster => "Corosync and Pacemaker restart on all nodes".into(),
+            Self::ReloadCorosync { node, .. } => {
+                format!("{COROSYNC_CONF} on {node}, and Corosync reads its configuration again")
+            }
+            Self::RestartCluster { node, .. } => {
+                format!(
+                    "{COROSYNC_CONF} on {node}, and Corosync and Pacemaker restart on all nodes"
+                )
+            }
             Self::Start { nodes } => format!("Corosync and Pacemaker start on {}", names(nodes)),
             Self::Device { action, nodes } => {
                 let what = match action {

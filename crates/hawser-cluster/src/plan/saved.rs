@@ -118,12 +118,11 @@ fn other_step(was: &[SavedStep], is: &[SavedStep]) -> String {
 fn step(effect: &Effect) -> SavedStep {
     let written = match effect {
         Effect::WriteFile { file, .. } => Some(node_file(file)),
-        Effect::WriteCorosyncConf { text, .. } => Some(text.clone()),
         Effect::PatchCib { stage, changes } => {
             let changes: Vec<String> = changes.iter().map(|it| object(*stage, it)).collect();
             Some(changes.join("\n"))
         }
-        _ => None,
+        _ => effect.corosync_conf().map(|(_, text)| text.to_owned()),
     };
     SavedStep {
         does: effect.to_string(),

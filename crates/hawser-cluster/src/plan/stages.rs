@@ -233,7 +233,7 @@ impl Stages<'_> {
         // It was generated a moment ago, so it parses.
         let wanted = Conf::parse(self.conf).unwrap_or_default();
         let runs = self.facts.nodes.values().any(|node| node.running);
-        let (mut any, mut restart) = (false, false);
+        let (mut differ, mut restart) = (Vec::new(), false);
         for node in self.nodes() {
             let object = format!("corosync.conf on {node}");
             let change = match self.confs.get(node) {
@@ -270,16 +270,28 @@ impl Stages<'_> {
                     }
                 }
             };
-            any = true;
             changes.push(change);
-            let (node, text) = (node.clone(), self.conf.to_owned());
-            effects.push(Effect::WriteCorosyncConf { node, text });
+            differ.push(node.clone());
         }
-        match (any && runs, restart) {
-            (true, true) => effects.push(Effect::RestartCluster),
-            (true, false) => effects.push(Effect::ReloadCorosync),
-            (false, _) => {}
+        // As long as the last file is not written, a plan sees that a running Corosync may not have read the others.
+        let is_running =
+            |node: &&HostName| self.facts.nodes.get(*node).is_some_and(|it| it.running);
+        let mut last = differ.iter().rfind(is_running);
+        if !differ.is_empty() && runs {
+            last = last.or(match restart {
+                true => differ.last(),
+                false => self.nodes().find(is_running),
+            });
         }
+        let (last, text) = (last.cloned(), || self.conf.to_owned());
+        let others = differ
+            .into_iter()
+            .filter(|node| Some(node) != last.as_ref());
+        effects.extend(others.map(|node| Effect::WriteCorosyncConf { node, text: text() }));
+        effects.extend(last.map(|node| match restart {
+            true => Effect::RestartCluster { node, text: text() },
+            false => Effect::ReloadCorosync { node, text: text() },
+        }));
     }
 
     fn start(&self, (changes, effects): &mut Done) {

@@ -25,7 +25,7 @@ pub(super) fn unified(
 fn corosync_conf(facts: &Facts, effects: &[Effect]) -> String {
     let mut alike: BTreeMap<(&str, &str), Vec<&HostName>> = BTreeMap::new();
     for effect in effects {
-        if let Effect::WriteCorosyncConf { node, text } = effect {
+        if let Some((node, text)) = effect.corosync_conf() {
             let live = facts.nodes.get(node);
             let live = live.and_then(|node| node.corosync_conf.as_deref());
             alike

@@ -10,7 +10,7 @@ use crate::golden::Golden;
 use crate::simulated::{Cluster, Machine, heads};
 use hawser_cluster::host::questions::Standby;
 use hawser_cluster::live::{Applied, ApplyError, Options, Secrets, apply};
-use hawser_cluster::plan::AUTHKEY;
+use hawser_cluster::plan::{AUTHKEY, COROSYNC_CONF};
 use hawser_host::sim::Wire;
 use hawser_host::{Clock, Hosts};
 use hawser_model::cluster_file::{ClusterFile, parse_complete};
@@ -144,6 +144,115 @@ fn a_head_that_never_joins_is_waited_for_as_long_as_is_said_and_everything_is_ta
             !machine.running && machine.files.is_empty(),
             "{name}: {machine:?}"
         );
+    }
+}
+
+#[test]
+fn a_head_that_serves_is_not_stopped_because_another_one_does_not_join() {
+    let bench = Bench::new();
+    let cluster = Cluster::bare(&bench.golden);
+    bench.apply(&cluster, &Wire::default()).unwrap();
+    {
+        // As some administrators have it: started, and not at a boot.
+        let mut cluster = cluster.lock().unwrap();
+        for machine in cluster.machines.values_mut() {
+            machine.starts_at_boot = Some(false);
+        }
+        cluster.machines.get_mut("head2").unwrap().running = false;
+        cluster.never_joins = Some("head2".into());
+    }
+    let error = bench.apply(&cluster, &Wire::default()).unwrap_err();
+    let error = error.to_string();
+    assert!(error.starts_with("head2 did not join"), "{error}");
+    let stopped = "put back: corosync and pacemaker are stopped on head2";
+    assert!(error.ends_with(stopped), "{error}");
+    let cluster = cluster.lock().unwrap();
+    let runs = cluster.machines.values().map(|machine| machine.running);
+    assert_eq!(runs.collect::<Vec<_>>(), [true, false]);
+}
+
+#[test]
+fn heads_that_do_not_join_with_another_configuration_run_with_the_old_one() {
+    let bench = Bench::new();
+    let cluster = Cluster::bare(&bench.golden);
+    bench.apply(&cluster, &Wire::default()).unwrap();
+    let old = {
+        let mut cluster = cluster.lock().unwrap();
+        cluster.never_joins = Some("head2".into());
+        cluster.machines["head1"].runs_with.clone()
+    };
+    let text = fs::read_to_string("../../examples/lab/hawser.toml").unwrap();
+    let renamed = text.replacen("name = \"lab\"", "name = \"other\"", 1);
+    assert_ne!(text, renamed);
+    let file = parse_complete(&renamed, "hawser.toml").unwrap();
+    let options = Options {
+        allow_disruption: true,
+        ..Options::default()
+    };
+    let mut heads = heads(&cluster, &Wire::default());
+    let error = bench.apply_to(&mut heads, &file, options).unwrap_err();
+    let error = error.to_string();
+    let back =
+        "put back: corosync and pacemaker are started anew on head1, head2 with what they had";
+    assert!(error.contains(back), "{error}");
+    let cluster = cluster.lock().unwrap();
+    for (name, machine) in &cluster.machines {
+        assert_eq!(machine.files.get(COROSYNC_CONF), old.as_ref(), "{name}");
+        assert_eq!(machine.runs_with, old, "{name}");
+    }
+}
+
+#[test]
+fn what_a_running_corosync_is_to_read_it_has_read_wherever_an_apply_was_killed() {
+    const CHANGES: [&str; 4] = [
+        "write a file",
+        "reload Corosync",
+        "stop the cluster",
+        "start the cluster",
+    ];
+    let bench = Bench::new();
+    let before = Cluster::bare(&bench.golden);
+    bench.apply(&before, &Wire::default()).unwrap();
+    let running = || Arc::new(Mutex::new(before.lock().unwrap().clone()));
+    let text = fs::read_to_string("../../examples/lab/hawser.toml").unwrap();
+    for (old, new) in [
+        // Read anew; and only by one that is started anew.
+        ("initial = \"2s\"", "initial = \"2s\"\ntoken = \"4s\""),
+        ("name = \"lab\"", "name = \"other\""),
+    ] {
+        let changed = text.replacen(old, new, 1);
+        assert_ne!(text, changed);
+        let file = parse_complete(&changed, "hawser.toml").unwrap();
+        let apply = |cluster: &Arc<Mutex<Cluster>>, wire: &Wire| {
+            let options = Options {
+                allow_disruption: true,
+                ..Options::default()
+            };
+            bench.apply_to(&mut heads(cluster, wire), &file, options)
+        };
+        let (cluster, whole) = (running(), Wire::default());
+        apply(&cluster, &whole).unwrap();
+        let asked = whole.asked().into_iter().zip(0..);
+        // Before any other question all is as it was before the one that follows.
+        let changes = asked.filter(|((_, name), _)| CHANGES.contains(name));
+        let numbers: Vec<usize> = changes.map(|(_, number)| number).collect();
+        assert!(numbers.len() >= 2, "{numbers:?}");
+        for number in numbers {
+            let (cluster, wire) = (running(), Wire::default());
+            wire.cut_before(number);
+            let _killed = apply(&cluster, &wire);
+            apply(&cluster, &Wire::default())
+                .unwrap_or_else(|e| panic!("{new}: killed before question {number}: {e}"));
+            for (name, machine) in &cluster.lock().unwrap().machines {
+                let file = machine.files.get(COROSYNC_CONF);
+                assert!(file.is_some() && machine.running);
+                assert_eq!(
+                    machine.runs_with.as_ref(),
+                    file,
+                    "{new}: {name}, killed before question {number}"
+                );
+            }
+        }
     }
 }
 

@@ -191,8 +191,8 @@ pub fn kind(effect: &Effect) -> &'static str {
         Effect::AuthkeyMode { .. } => "key mode",
         Effect::WriteCorosyncConf { .. } => "conf",
         Effect::InstallExports { .. } => "exports agent",
-        Effect::ReloadCorosync => "reload",
-        Effect::RestartCluster => "restart",
+        Effect::ReloadCorosync { .. } => "reload",
+        Effect::RestartCluster { .. } => "restart",
         Effect::Start { .. } => "start",
         Effect::Device { action, .. } => match action {
             DeviceAction::Start => "device starts",
@@ -520,7 +520,7 @@ fn corosync_takes_some_changes_while_it_runs_and_others_not() {
     let plan = golden_plan("token-changed", &file_with(&slower), &live);
     assert!(!plan.is_disruptive());
     let kinds: Vec<&str> = plan.effects.iter().map(kind).collect();
-    assert_eq!(kinds, ["conf", "conf", "reload"]);
+    assert_eq!(kinds, ["conf", "reload"]);
 
     let renamed = [("name = \"vmstorage\"", "name = \"other\"")];
     let plan = golden_plan("cluster-renamed", &file_with(&renamed), &live);
@@ -551,7 +551,7 @@ fn a_quorum_device_is_started_after_its_settings_and_ends_before_they_change() {
 
     // Added to a running cluster, and nothing left to do once it runs.
     let added = planned(&off, &on_nodes(&golden.file, false, false));
-    assert_eq!(kinds(&added), ["conf", "conf", "reload", "device starts"]);
+    assert_eq!(kinds(&added), ["conf", "reload", "device starts"]);
     assert!(added.report.problems.is_empty() && !added.is_disruptive());
     assert!(planned(&off, &on_nodes(&off, true, false)).is_empty());
     // A run that was killed between the settings and the start.
@@ -562,10 +562,10 @@ fn a_quorum_device_is_started_after_its_settings_and_ends_before_they_change() {
     let lms =
         with("[quorum]\ndevice = { host = \"arbiter\", tls = \"off\", algorithm = \"lms\" }\n");
     let changed = planned(&lms, &on_nodes(&off, true, false));
-    let order = ["device ends", "conf", "conf", "reload", "device starts"];
+    let order = ["device ends", "conf", "reload", "device starts"];
     assert_eq!(kinds(&changed), order);
     let removed = planned(&golden.file, &on_nodes(&off, true, false));
-    assert_eq!(kinds(&removed), ["device goes", "conf", "conf", "reload"]);
+    assert_eq!(kinds(&removed), ["device goes", "conf", "reload"]);
 
     // With TLS, which is the default, each node needs the certificate; and all need the program.
     let tls = with("[quorum]\ndevice = { host = \"arbiter\" }\n");

@@ -15,21 +15,22 @@ use hawser_cluster::cib::edit::with_standby;
 use hawser_cluster::host::questions::{
     AskDeviceVote, AskFence, CheckPrograms, ForgetMove, InstallExports, InstallWatch,
     ListInterfaces, LookAtPools, MoveResource, PatchCib, ReadCib, ReadFile, ReloadCorosync,
-    RemoveFile, SeedCib, SetDevice, Settle, Simulate, Standby, StartEngine, StopEngine,
-    TakeInventory, WithdrawEngine, WithdrawWatch, WriteFile,
+    RemoveFile, RestartEngine, SeedCib, SetDevice, Settle, Simulate, Standby, StartEngine,
+    StopEngine, TakeInventory, WithdrawEngine, WithdrawWatch, WriteFile,
 };
 use hawser_cluster::host::view::{HeadView, PoolView, Quorum, Told, ViewQuestion};
 use hawser_cluster::host::{Inventory, OwnedFile};
 use hawser_cluster::live::left_orders;
-use hawser_cluster::plan::{PortFacts, WatchFacts, WatchUnitFile};
+use hawser_cluster::plan::{COROSYNC_CONF, PortFacts, WatchFacts, WatchUnitFile};
 use hawser_cluster::simulate::{Event, Simulator};
 use hawser_cluster::units::WATCH_FILE;
 use hawser_cluster::xml::Element;
 use hawser_host::sim::{self, Wire};
-use hawser_host::{Ask, Host, Hosts};
+use hawser_host::{Ask, Declined, Host, Hosts};
 use hawser_model::names::HostName;
 
 /// The cluster behind all heads.
+#[derive(Clone)]
 pub struct Cluster {
     /// The CIB: live while one head runs.
     pub cib: Element,
@@ -51,6 +52,10 @@ pub struct Machine {
     pub files: BTreeMap<String, OwnedFile>,
     pub ports: BTreeMap<IpAddr, PortFacts>,
     pub running: bool,
+    /// Whether systemd starts its engine at a boot; none: it has no systemd.
+    pub starts_at_boot: Option<bool>,
+    /// What its Corosync read when it started, or was told to read again.
+    pub runs_with: Option<OwnedFile>,
     pub has_exports_agent: bool,
     /// Programs that root must not run, and why.
     pub unfit: BTreeMap<String, String>,
@@ -169,6 +174,7 @@ hawser_host::answers! {
                 programs: set(&["corosync", "pacemakerd", "ipmitool", "tgtd", "fuser"]),
                 features: set(&["cibsecrets"]),
                 running: machine.running,
+                starts_at_boot: machine.starts_at_boot,
                 ports: machine.ports.clone(),
                 watch: machine.watched.map(watch_facts),
                 ..Inventory::default()
@@ -241,27 +247,19 @@ hawser_host::answers! {
     };
     Simulate: |ask, _| Scheduler.simulate(&ask.cib, &ask.events)?;
     Settle: |_, head| !head.cluster().stuck;
-    StartEngine: |_, head| {
-        let mut cluster = head.cluster();
-        let machine = cluster.machines.get_mut(&head.name).unwrap();
-        if std::mem::replace(&mut machine.running, true) {
-            return Ok(());
-        }
-        let seed = machine.seed.clone();
-        if cluster.never_joins.as_ref() == Some(&head.name) {
-            return Ok(());
-        }
-        if cluster.cib.children.is_empty() {
-            let seed = seed.ok_or("a first start without a CIB waits for 20 s")?;
-            cluster.cib = Element::parse(&seed, "the seed")?;
-        }
-        cluster.cib.set("dc-uuid", "1");
-        let up = Event::NodeUp(head.name.to_string());
-        cluster.act(&[Event::Quorum(true), up]);
-    };
+    StartEngine: |_, head| start(head)?;
     StopEngine: |_, head| stop(head);
     WithdrawEngine: |_, head| stop(head);
-    ReloadCorosync: |_, _| ();
+    RestartEngine: |_, head| {
+        stop(head);
+        start(head)?;
+    };
+    ReloadCorosync: |ask, head| {
+        head.with(|machine| machine.files.insert(COROSYNC_CONF.into(), ask.file));
+        for machine in head.cluster().machines.values_mut() {
+            machine.runs_with = machine.files.get(COROSYNC_CONF).cloned();
+        }
+    };
     SetDevice: |_, _| ();
     AskDeviceVote: |_, _| None;
     AskFence: |_, _| None;
@@ -307,6 +305,33 @@ fn watch_facts(installed: bool) -> WatchFacts {
         running: installed,
         ..WatchFacts::default()
     }
+}
+
+fn start(head: &Head) -> Result<(), Declined> {
+    let mut cluster = head.cluster();
+    let machine = cluster.machines.get_mut(&head.name).unwrap();
+    machine.starts_at_boot = machine.starts_at_boot.map(|_| true);
+    if std::mem::replace(&mut machine.running, true) {
+        return Ok(());
+    }
+    machine.runs_with = machine.files.get(COROSYNC_CONF).cloned();
+    let seed = machine.seed.clone();
+    if cluster.never_joins.as_ref() == Some(&head.name) {
+        let states = cluster.cib.first("status").into_iter();
+        let mut states = states.flat_map(|status| &status.children);
+        if states.any(|state| state.get("uname") == Some(head.name.as_str())) {
+            cluster.act(&[Event::NodeDown(head.name.to_string())]);
+        }
+        return Ok(());
+    }
+    if cluster.cib.children.is_empty() {
+        let seed = seed.ok_or("a first start without a CIB waits for 20 s")?;
+        cluster.cib = Element::parse(&seed, "the seed")?;
+    }
+    cluster.cib.set("dc-uuid", "1");
+    let up = Event::NodeUp(head.name.to_string());
+    cluster.act(&[Event::Quorum(true), up]);
+    Ok(())
 }
 
 fn stop(head: &Head) {

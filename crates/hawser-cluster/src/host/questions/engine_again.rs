@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::engine::STOP;
 use super::{Machine, USUAL};
-use crate::host::{engine, reload};
+use crate::host::{OwnedFile, engine, files, reload};
+use crate::plan::COROSYNC_CONF;
 
 /// Stops Corosync and Pacemaker and starts them again, as one order: whatever ends meanwhile, this agent included, they are started.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,9 +26,12 @@ impl Answers<Machine> for RestartEngine {
     }
 }
 
-/// The cluster's Corosync reads its configuration again.
+/// This head has another `corosync.conf`, and the cluster's Corosync reads it: in one order, so that nobody can end in between.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ReloadCorosync;
+pub struct ReloadCorosync {
+    /// The file.
+    pub file: OwnedFile,
+}
 
 impl Ask for ReloadCorosync {
     type Answer = ();
@@ -37,6 +41,7 @@ impl Ask for ReloadCorosync {
 
 impl Answers<Machine> for ReloadCorosync {
     fn answer(self, _: &mut Machine, _: &Stop) -> Result<(), Declined> {
+        files::write(COROSYNC_CONF, &self.file)?;
         Ok(reload::reload()?)
     }
 }

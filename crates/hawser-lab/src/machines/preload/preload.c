@@ -137,10 +137,15 @@ static struct {
 } faulted;
 
 // Where the handler of a process writes, in the kernel's memory. What another one has overwritten is not known.
-static struct {
+static struct place {
 	pid_t process;
 	void *stub;
-} stubs[4096];
+} places[4096];
+
+static struct place *place_of(pid_t process)
+{
+	return &places[process % (sizeof(places) / sizeof(*places))];
+}
 
 // As if the handler of this process had ended.
 static pid_t handled;
@@ -161,6 +166,16 @@ enum {
 	WRITE = 2,
 	USER = 4,
 };
+
+// Has the host write something of a process where the kernel wants it, and keeps a copy.
+static long read_of(enum __ptrace_request request, pid_t process, void *into, pid_t *whose, void *copy, size_t size)
+{
+	long result = trace(request, process, NULL, into);
+	*whose = result < 0 ? 0 : process;
+	if (result >= 0)
+		memcpy(copy, into, size);
+	return result;
+}
 
 static enum access access_by(pid_t process, unsigned long address)
 {
@@ -188,9 +203,10 @@ static int handle(pid_t process)
 	if (process != stopped.process || process != faulted.process || faulted.signal.si_signo != SIGSEGV ||
 	    (code != SEGV_MAPERR && code != SEGV_ACCERR))
 		return 0;
-	struct fault *fault = stubs[process % 4096].stub;
-	if (stubs[process % 4096].process != process)
+	const struct place *place = place_of(process);
+	if (place->process != process)
 		return 0;
+	struct fault *fault = place->stub;
 	unsigned long address = (unsigned long)faulted.signal.si_addr;
 	enum access access = access_by(process, address);
 	// Who cannot read a page that is there may be wrong about its instruction, and must not be so twice.
@@ -230,20 +246,10 @@ long ptrace(enum __ptrace_request request, ...)
 		if ((long)address != NT_X86_XSTATE || buffer->iov_len > sizeof(known.registers))
 			break;
 		return request == PTRACE_GETREGSET ? get(process, buffer) : set(process, buffer);
-	case PTRACE_GETREGS: {
-		long result = trace(request, process, address, data);
-		stopped.process = result < 0 ? 0 : process;
-		if (result >= 0)
-			memcpy(&stopped.registers, data, sizeof(stopped.registers));
-		return result;
-	}
-	case PTRACE_GETSIGINFO: {
-		long result = trace(request, process, address, data);
-		faulted.process = result < 0 ? 0 : process;
-		if (result >= 0)
-			memcpy(&faulted.signal, data, sizeof(faulted.signal));
-		return result;
-	}
+	case PTRACE_GETREGS:
+		return read_of(request, process, data, &stopped.process, &stopped.registers, sizeof(stopped.registers));
+	case PTRACE_GETSIGINFO:
+		return read_of(request, process, data, &faulted.process, &faulted.signal, sizeof(faulted.signal));
 	case PTRACE_SETREGS:
 		break;
 	case PTRACE_CONT:
@@ -350,8 +356,7 @@ int clone(begin_function begin, void *stack, int flags, void *with, ...)
 		errno = -asked->result;
 		return -1;
 	}
-	stubs[asked->result % 4096].process = asked->result;
-	stubs[asked->result % 4096].stub = with;
+	*place_of(asked->result) = (struct place){ asked->result, with };
 	return asked->result;
 }
 

@@ -143,8 +143,16 @@ pub fn all() -> io::Result<Vec<Process>> {
 
 /// Those of this name that have not ended; none where `/proc` cannot be read.
 pub fn named(name: &str) -> Vec<Process> {
+    named_any(&[name])
+}
+
+/// The same of several names, by one reading of `/proc`.
+fn named_any(names: &[&str]) -> Vec<Process> {
     let mut all = all().unwrap_or_default();
-    all.retain(|process| process.is_called(name) && !process.is_dead());
+    all.retain(|process| {
+        let is_called = names.iter().any(|name| process.is_called(name));
+        is_called && !process.is_dead()
+    });
     all
 }
 
@@ -157,12 +165,9 @@ pub fn own(name: &str) -> Vec<Process> {
 /// The same of several names, by one reading of `/proc`.
 pub fn own_of(names: &[&str]) -> Vec<Process> {
     let own = fs::read_link("/proc/self/ns/pid").ok();
-    let mut all = all().unwrap_or_default();
-    all.retain(|process| {
-        let is_called = names.iter().any(|name| process.is_called(name));
-        is_called && !process.is_dead() && process.namespace("pid") == own
-    });
-    all
+    let mut named = named_any(names);
+    named.retain(|process| process.namespace("pid") == own);
+    named
 }
 
 #[cfg(test)]

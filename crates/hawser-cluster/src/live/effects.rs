@@ -200,7 +200,12 @@ fn not_joined(file: &ClusterFile, cib: &Element) -> Vec<String> {
         .collect()
 }
 
-fn write(heads: &mut Hosts, node: &HostName, path: &str, file: OwnedFile) -> Result<(), LiveError> {
+pub(super) fn write(
+    heads: &mut Hosts,
+    node: &HostName,
+    path: &str,
+    file: OwnedFile,
+) -> Result<(), LiveError> {
     let path = path.to_owned();
     ask(heads, node, &WriteFile { path, file })
 }

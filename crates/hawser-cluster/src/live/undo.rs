@@ -6,10 +6,10 @@
 use hawser_host::Hosts;
 use hawser_model::names::HostName;
 
-use super::effects::{conf, reload};
+use super::effects::{conf, reload, write};
 use super::{LiveError, ask, tell};
 use crate::host::DeviceAction;
-use crate::host::questions::{RemoveFile, RestartEngine, SetDevice, WithdrawEngine, WriteFile};
+use crate::host::questions::{RemoveFile, RestartEngine, SetDevice, WithdrawEngine};
 use crate::plan::{AUTHKEY, COROSYNC_CONF, Effect, Facts};
 
 /// One thing that is put back.
@@ -159,10 +159,7 @@ fn perform(undo: &Undo, heads: &mut Hosts) -> Result<(), LiveError> {
         Undo::Restart(nodes) => tell(heads, nodes, &RestartEngine),
         Undo::Device(action, nodes) => tell(heads, nodes, &SetDevice { action: *action }),
         Undo::Reload(node, text) => ask(heads, node, &reload(text)),
-        Undo::Conf(node, Some(text)) => {
-            let (path, file) = (COROSYNC_CONF.to_owned(), conf(text));
-            ask(heads, node, &WriteFile { path, file })
-        }
+        Undo::Conf(node, Some(text)) => write(heads, node, COROSYNC_CONF, conf(text)),
         Undo::Conf(node, None) => {
             let path = COROSYNC_CONF.to_owned();
             ask(heads, node, &RemoveFile { path })

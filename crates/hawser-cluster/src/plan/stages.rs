@@ -276,14 +276,13 @@ impl Stages<'_> {
         // As long as the last file is not written, a plan sees that a running Corosync may not have read the others.
         let is_running =
             |node: &&HostName| self.facts.nodes.get(*node).is_some_and(|it| it.running);
-        let mut last = differ.iter().rfind(is_running);
-        if !differ.is_empty() && runs {
-            last = last.or(match restart {
-                true => differ.last(),
-                false => self.nodes().find(is_running),
-            });
-        }
-        let (last, text) = (last.cloned(), || self.conf.to_owned());
+        let any = match restart {
+            true => differ.last(),
+            false => self.nodes().find(is_running),
+        };
+        let last = differ.iter().rfind(is_running).or(any);
+        let last = last.filter(|_| !differ.is_empty()).cloned();
+        let text = || self.conf.to_owned();
         let others = differ
             .into_iter()
             .filter(|node| Some(node) != last.as_ref());

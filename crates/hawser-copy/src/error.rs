@@ -103,6 +103,16 @@ pub enum CopyError {
     /// Something is there already.
     #[error("{0} exists; --force replaces it")]
     Exists(String),
+    /// The disk did not take all of it.
+    #[error(
+        "fsync {path}: {source}. Nothing of it is kept: from now on nobody can tell what of it the disk has"
+    )]
+    NotDurable {
+        /// The destination.
+        path: String,
+        /// Why.
+        source: io::Error,
+    },
     /// Neither file, directory nor block device.
     #[error("{path} is a {kind}; {allowed} can be copied {direction}")]
     Kind {
@@ -136,6 +146,16 @@ pub enum CopyError {
         /// Where it ends now.
         at: u64,
         /// Where it ended at the start.
+        size: u64,
+    },
+    /// The source's size is not that of what is in it.
+    #[error(
+        "{path} does not hold the {size} bytes that its size says, as files of /proc and /sys do not: it cannot be copied"
+    )]
+    NoSize {
+        /// The source.
+        path: String,
+        /// Its size, as stat(2) tells it.
         size: u64,
     },
     /// Encryption failed, or what came was not encrypted with the run's key.

@@ -1,7 +1,7 @@
 //! Whether a file is what it was: identity, size, and the times that the kernel keeps.
 
-use std::fs::{self, File, Metadata};
-use std::os::unix::fs::MetadataExt;
+use std::fs::{File, Metadata, OpenOptions};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -25,7 +25,8 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    fn of(about: &Metadata) -> Self {
+    /// As it is told now.
+    pub(crate) fn of(about: &Metadata) -> Self {
         Self {
             identity: (about.dev(), about.ino()),
             size: about.len(),
@@ -56,18 +57,19 @@ impl Facts {
 
     /// How the file at `path`, which is open, differs from what it was.
     pub(crate) fn changed(&self, file: &File, path: &str) -> Option<String> {
+        // Opened anew: only then a client of NFS asks its server (close-to-open, nfs(5)).
+        let named = options().open(path).and_then(|named| named.metadata());
+        match named {
+            Ok(about) if Self::of(&about).identity != self.identity => {
+                return Some("another file has its name now".to_owned());
+            }
+            Err(error) => return Some(format!("open: {error}")),
+            Ok(_) => {}
+        }
         let now = match file.metadata() {
             Ok(about) => Self::of(&about),
             Err(error) => return Some(format!("fstat: {error}")),
         };
-        let named = fs::metadata(path).map(|about| (about.dev(), about.ino()));
-        match named {
-            Ok(identity) if identity != self.identity => {
-                return Some("another file has its name now".to_owned());
-            }
-            Err(error) => return Some(format!("stat: {error}")),
-            Ok(_) => {}
-        }
         match () {
             () if now.size != self.size => Some(format!("{} bytes, then {}", self.size, now.size)),
             () if now.modified != self.modified => Some("its data was written".to_owned()),
@@ -77,6 +79,13 @@ impl Facts {
             () => None,
         }
     }
+}
+
+/// How a source is opened: a fifo must not hold us up before we can refuse it.
+pub(crate) fn options() -> OpenOptions {
+    let mut options = File::options();
+    options.read(true).custom_flags(libc::O_NONBLOCK);
+    options
 }
 
 /// A time of another clock (a file server's) says nothing here.
@@ -92,6 +101,7 @@ fn recent(about: &Metadata) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::io::{BufRead, BufReader, Write};
 
     use hawser_tool::Launch;

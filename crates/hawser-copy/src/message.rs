@@ -95,6 +95,9 @@ impl Offer {
 /// Blocks with their checksums: what the receiver has already.
 pub(crate) const HAVE: &str = "have";
 
+/// Every byte has come.
+pub(crate) const HERE: &str = "here";
+
 /// What became of the source, after the last byte.
 pub(crate) const SOURCE: &str = "source";
 

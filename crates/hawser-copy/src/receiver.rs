@@ -111,7 +111,9 @@ impl Receiver {
                 what: "an offer without an end, for a place that has one".to_owned(),
             });
         }
-        let (sink, have) = Sink::open(place, offer, spec.options.checksum)?;
+        let (sink, have) = Sink::open(place, offer, spec.options.checksum, &|| {
+            shared.is_stopping()
+        })?;
         let copy = ReceivedCopy {
             sink: &sink,
             blocks,
@@ -226,17 +228,16 @@ fn receive(
     }
     let whole = copy.digests.whole();
     // All of it is here. Whether it is of one source, the sender knows.
+    message::send(&sockets[0], peer, &spec.key, message::HERE, &[])?;
     if message::receive(&sockets[0], peer, &spec.key, message::SOURCE)? != message::GOOD {
         return Err(CopyError::Withdrawn);
     }
-    shared.working(Stage::Sync, 0, || copy.sink.commit(offer.mode))?;
-    message::send(
-        &sockets[0],
-        peer,
-        &spec.key,
-        message::DONE,
-        &whole.to_le_bytes(),
-    )?;
+    shared.working(Stage::Sync, 0, || {
+        copy.sink.commit(offer.mode, &|| shared.is_stopping())
+    })?;
+    // In place is in place: a sender that does not hear of it says what it lacks.
+    let done = &whole.to_le_bytes();
+    let _ = message::send(&sockets[0], peer, &spec.key, message::DONE, done);
     Ok(spec.options.checksum.then_some(whole))
 }
 

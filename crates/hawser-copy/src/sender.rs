@@ -23,7 +23,7 @@ use crate::spec::{SendSpec, validate};
 use crate::{tcp, zero_copy};
 
 /// First bytes of every connection: the protocol and its version.
-pub(crate) const MAGIC: [u8; 8] = *b"HWSRCPY2";
+pub(crate) const MAGIC: [u8; 8] = *b"HWSRCPY3";
 
 /// Magic, number of the stream, proof of the key.
 pub(crate) const GREETING: usize = 8 + 4 + 32;
@@ -35,15 +35,15 @@ pub(crate) const GREETING: usize = 8 + 4 + 32;
 /// report.
 pub fn send(spec: SendSpec) -> Result<Running, CopyError> {
     validate(&spec.options)?;
-    let source = Source::open(&spec.source)?;
+    let mut source = Source::open(&spec.source)?;
     let shared = Shared::new(Role::Sender, spec.options);
     let possible =
         spec.options.cipher.is_none() && !spec.options.checksum && source.pages().is_some();
     shared.zero_copy.store(possible, Relaxed);
-    Running::start(shared, move |shared| run(&spec, &source, shared))
+    Running::start(shared, move |shared| run(&spec, &mut source, shared))
 }
 
-fn run(spec: &SendSpec, source: &Source, shared: &Shared) -> Result<Option<u128>, CopyError> {
+fn run(spec: &SendSpec, source: &mut Source, shared: &Shared) -> Result<Option<u128>, CopyError> {
     let to = SocketAddr::new(spec.to, spec.port);
     let peer = to.to_string();
     let mut sockets = Vec::new();
@@ -52,6 +52,9 @@ fn run(spec: &SendSpec, source: &Source, shared: &Shared) -> Result<Option<u128>
         shared.watch(&socket)?;
         sockets.push(socket);
     }
+    // The receiver waits for the offer however long the disk takes.
+    source.settle()?;
+    let source = &*source;
     let first = &sockets[0];
     let offer = Offer {
         size: source.size,
@@ -77,6 +80,8 @@ fn run(spec: &SendSpec, source: &Source, shared: &Shared) -> Result<Option<u128>
     if shared.is_stopping() {
         return Err(CopyError::Stopped);
     }
+    // Until it has come, a page that the kernel sends without a copy may be written to (sendfile(2)).
+    message::receive(first, &peer, &spec.key, message::HERE)?;
     let changed = source.changed();
     let withdrawn = changed.is_some() && !spec.options.live;
     let verdict = if withdrawn {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::ops::Range;
 use std::os::fd::AsFd;
-use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 use nix::unistd::{Whence, lseek};
 
 use crate::error::CopyError;
-use crate::facts::Facts;
+use crate::facts::{self, Facts};
 use crate::plan::ENDLESS;
 use crate::storage::{self, Opened};
 
@@ -70,18 +70,15 @@ impl Source {
             }
             CopySource::Path(path) => path.clone(),
         };
-        // A fifo must not hold us up before we can refuse it.
-        let mut file = File::options()
-            .read(true)
-            .custom_flags(libc::O_NONBLOCK)
+        let mut file = facts::options()
             .open(&path)
             .map_err(CopyError::file("open", &path))?;
-        let facts = file.metadata().map_err(CopyError::file("fstat", &path))?;
+        let about = file.metadata().map_err(CopyError::file("fstat", &path))?;
         // Refused by a file system that reads ahead as it likes: then it does.
         let _ = posix_fadvise(&file, 0, 0, PosixFadviseAdvice::POSIX_FADV_SEQUENTIAL);
-        let kind = facts.file_type();
+        let kind = about.file_type();
         if kind.is_file() {
-            let (facts, about) = Facts::settled(&file, &path)?;
+            let facts = Facts::of(&about);
             return Ok(Self {
                 mode: Some(about.mode() & 0o777),
                 ..Self::of(Kind::File(file, facts), about.len(), path)
@@ -109,6 +106,27 @@ impl Source {
             duration: None,
             path,
             known: Mutex::default(),
+        }
+    }
+
+    /// Takes a file as it is from now on, once what was written of it is on its disk; that may take long.
+    ///
+    /// # Errors
+    /// It cannot be looked at, or its size is not that of what is in it.
+    pub(crate) fn settle(&mut self) -> Result<(), CopyError> {
+        let Kind::File(file, facts) = &mut self.kind else {
+            return Ok(());
+        };
+        let (settled, about) = Facts::settled(file, &self.path)?;
+        *facts = settled;
+        self.mode = Some(about.mode() & 0o777);
+        self.size = about.len();
+        // Files of /proc have a size of 0; one that is written to may just have grown.
+        let beyond = file.read_at(&mut [0], self.size).is_ok_and(|read| read > 0);
+        let grew = || file.metadata().is_ok_and(|now| now.len() > self.size);
+        match beyond && !grew() {
+            true => Err(self.no_size()),
+            false => Ok(()),
         }
     }
 
@@ -156,7 +174,7 @@ impl Source {
             Kind::File(file, _) | Kind::Device(file) => {
                 file.read_exact_at(into, at).map_err(|error| {
                     if error.kind() == io::ErrorKind::UnexpectedEof {
-                        self.shrunk(file.metadata().map_or(at, |m| m.len()))
+                        self.ended(file, at)
                     } else {
                         CopyError::file("read", &self.path)(error)
                     }
@@ -194,11 +212,22 @@ impl Source {
         &self.path
     }
 
-    /// It ended before its end.
-    pub(crate) fn shrunk(&self, at: u64) -> CopyError {
-        CopyError::Shrunk {
+    /// It ended before its end, which nobody saw when this was read.
+    pub(crate) fn ended(&self, file: &File, at: u64) -> CopyError {
+        let ends = file.metadata().map_or(at, |now| now.len());
+        match (&self.kind, ends < self.size) {
+            (Kind::File(..), false) => self.no_size(),
+            _ => CopyError::Shrunk {
+                path: self.path.clone(),
+                at: ends,
+                size: self.size,
+            },
+        }
+    }
+
+    fn no_size(&self) -> CopyError {
+        CopyError::NoSize {
             path: self.path.clone(),
-            at,
             size: self.size,
         }
     }

@@ -30,7 +30,7 @@ pub(crate) fn send(
     while (offset as u64) < end {
         let part = (end - offset as u64).min(CALL) as usize;
         match sendfile64(socket.as_fd(), file.as_fd(), Some(&mut offset), part) {
-            Ok(0) => return Err(source.shrunk(offset as u64)),
+            Ok(0) => return Err(source.ended(file, offset as u64)),
             Ok(_) | Err(Errno::EINTR) => {}
             Err(error @ (Errno::EIO | Errno::EINVAL | Errno::ESTALE)) => {
                 return Err(CopyError::file("sendfile from", source.path())(error));

@@ -2,12 +2,15 @@
 //! Copies between heads run as root; what only root can plant is skipped for anybody else.
 
 use std::fs::{self, File, Permissions};
-use std::io::Write;
-use std::net::{IpAddr, Ipv4Addr};
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::os::unix::fs::{FileExt, PermissionsExt, chown, lchown, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::thread;
+use std::time::Duration;
 
-use hawser_copy::{CopyKey, ReceiveSpec, Receiver, SendSpec, send};
+use hawser_copy::{CopyKey, ReceiveSpec, Receiver, Running, SendSpec, send};
 use hawser_model::copy::{CopyEnd, CopyOptions, CopySink, CopySource, SourceState};
 use hawser_model::units::Nanos;
 use hawser_tool::Tool;
@@ -50,7 +53,20 @@ fn receiver(to: &Path, options: CopyOptions) -> Result<Receiver, String> {
     .map_err(|e| e.to_string())
 }
 
-/// Copies; `meanwhile` is done when the source is open and nothing was read of it.
+fn sender(from: &Path, port: u16, options: CopyOptions) -> Result<Running, String> {
+    send(SendSpec {
+        source: CopySource::Path(from.display().to_string()),
+        from: HERE,
+        to: HERE,
+        port,
+        aligned: false,
+        key: CopyKey::new([7; 32]),
+        options,
+    })
+    .map_err(|e| e.to_string())
+}
+
+/// Copies; `meanwhile` is done when both ends have looked at their files.
 fn copy(
     from: &Path,
     to: &Path,
@@ -58,19 +74,52 @@ fn copy(
     meanwhile: impl FnOnce(),
 ) -> Result<(CopyEnd, CopyEnd), String> {
     let receiver = receiver(to, options)?;
-    let sending = send(SendSpec {
-        source: CopySource::Path(from.display().to_string()),
-        from: HERE,
-        to: HERE,
-        port: receiver.port(),
-        aligned: false,
-        key: CopyKey::new([7; 32]),
-        options,
-    })
-    .map_err(|e| e.to_string())?;
+    let sending = sender(from, receiver.port(), options)?;
     meanwhile();
     let receiving = receiver.start().map_err(|e| e.to_string())?;
     Ok((sending.finish(), receiving.finish()))
+}
+
+/// Copies over a path that carries none of the data before `meanwhile` is done.
+fn copy_and(
+    from: &Path,
+    to: &Path,
+    options: CopyOptions,
+    meanwhile: impl FnOnce(&Running),
+) -> (CopyEnd, CopyEnd) {
+    let receiver = receiver(to, options).unwrap();
+    let (port, path) = (receiver.port(), TcpListener::bind((HERE, 0)).unwrap());
+    let receiving = receiver.start().unwrap();
+    let sending = sender(from, path.local_addr().unwrap().port(), options).unwrap();
+    let (near, _) = path.accept().unwrap();
+    let far = TcpStream::connect((HERE, port)).unwrap();
+    let gate = Mutex::new(());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut data = vec![0; 65_536];
+            while let Ok(count @ 1..) = (&near).read(&mut data) {
+                let _open = gate.lock().unwrap();
+                if (&far).write_all(&data[..count]).is_err() {
+                    break;
+                }
+            }
+            let _ = far.shutdown(Shutdown::Both);
+        });
+        // It is let in; and then, once it has offered the source, told what is there already.
+        let mut byte = [0];
+        (&far).read_exact(&mut byte).unwrap();
+        (&near).write_all(&byte).unwrap();
+        (&far).read_exact(&mut byte).unwrap();
+        let closed = gate.lock().unwrap();
+        (&near).write_all(&byte).unwrap();
+        scope.spawn(|| {
+            let _ = std::io::copy(&mut &far, &mut &near);
+            let _ = near.shutdown(Shutdown::Both);
+        });
+        meanwhile(&sending);
+        drop(closed);
+        (sending.finish(), receiving.finish())
+    })
 }
 
 /// The receiver's error.
@@ -270,7 +319,7 @@ fn a_source_that_is_changed_meanwhile_is_not_put_in_place_and_live_accepts_it() 
     let grown = format!("{length} bytes, then {}", length + 4);
     let changes: [(&dyn Fn(), &str); 2] = [(&overwrite, "its data was written"), (&grow, &grown)];
     for (change, how) in changes {
-        let (sender, receiver) = copy(&from, &to, options(), change).unwrap();
+        let (sender, receiver) = copy_and(&from, &to, options(), |_| change());
         let failure = sender.failure.unwrap();
         let words = format!("{} was changed while it was copied ({how})", from.display());
         assert!(
@@ -301,8 +350,50 @@ fn a_source_that_is_changed_meanwhile_is_not_put_in_place_and_live_accepts_it() 
             live: true,
             ..options()
         };
-        let (sender, receiver) = copy(&from, &to, live, change).unwrap();
+        let (sender, receiver) = copy_and(&from, &to, live, |_| change());
         assert_eq!((sender.failure, receiver.failure), (None, None));
         assert_eq!(sender.source, SourceState::Changed);
+    }
+}
+
+#[test]
+fn a_page_that_waits_in_the_socket_is_the_sources_still() {
+    let place = place();
+    let (from, to) = (place.from.clone(), place.root.join("to"));
+    let length = 256 << 10;
+    fs::write(&from, vec![7; length]).unwrap();
+    let kernel = CopyOptions {
+        checksum: false,
+        ..options()
+    };
+    let (sender, _) = copy_and(&from, &to, kernel, |sending| {
+        // All of it is the kernel's, and none of it has left.
+        while sending.now().bytes.0 < length as u64 {
+            thread::sleep(Duration::from_millis(1));
+        }
+        // Time for a sender that does not wait to judge its source.
+        thread::sleep(Duration::from_millis(100));
+        let file = File::options().write(true).open(&from).unwrap();
+        file.write_all_at(b"other", length as u64 - 5).unwrap();
+    });
+    assert_eq!(sender.source, SourceState::Changed);
+    assert!(sender.failure.is_some() && !to.exists());
+}
+
+#[test]
+fn a_file_whose_size_is_not_what_it_holds_is_refused() {
+    let to = place();
+    for (from, size) in [
+        ("/proc/self/status", 0),
+        ("/sys/kernel/mm/transparent_hugepage/enabled", 4096),
+    ] {
+        let to = to.root.join("to");
+        let Ok((sender, _)) = copy(Path::new(from), &to, options(), || {}) else {
+            continue;
+        };
+        let failure = sender.failure.unwrap().error;
+        let words = format!("{from} does not hold the {size} bytes that its size says");
+        assert!(failure.starts_with(&words), "{failure}");
+        assert!(!to.exists());
     }
 }

@@ -43,11 +43,12 @@ enum Kind {
 impl Sink {
     /// Opens the place for what is offered; gives what an earlier run left there, read again.
     ///
-    /// `resumable` says that blocks have checksums.
+    /// `resumable` says that blocks have checksums, `stops` that the copy is to end.
     pub(crate) fn open(
         place: Destination,
         offer: Offer,
         resumable: bool,
+        stops: &dyn Fn() -> bool,
     ) -> Result<(Self, HashMap<u64, u128>), CopyError> {
         match place {
             Destination::Discard => {
@@ -91,7 +92,7 @@ impl Sink {
                 Ok((sink, HashMap::new()))
             }
             Destination::File(named) => {
-                let (part, file, have) = Part::open(named, offer.size, resumable)?;
+                let (part, file, have) = Part::open(named, offer.size, resumable, stops)?;
                 let shown = part.shown();
                 let sink = Self {
                     file,
@@ -182,15 +183,19 @@ impl Sink {
         }
     }
 
-    /// Everything is there: to the disk with it, and into its place.
-    pub(crate) fn commit(&self, mode: Option<u32>) -> Result<(), CopyError> {
+    /// Everything is there: to the disk with it, and into its place unless it `stops`.
+    pub(crate) fn commit(
+        &self,
+        mode: Option<u32>,
+        stops: &dyn Fn() -> bool,
+    ) -> Result<(), CopyError> {
         match &self.kind {
             Kind::Discard | Kind::Scratch(_) => Ok(()),
             Kind::Device => self
                 .file
                 .sync_all()
                 .map_err(CopyError::file("fsync", &self.shown)),
-            Kind::Part(part) => part.commit(&self.file, mode),
+            Kind::Part(part) => part.commit(&self.file, mode, stops),
         }
     }
 

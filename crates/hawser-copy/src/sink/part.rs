@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileExt, PermissionsExt};
 
 use hawser_files::{Existing, FileError};
 use nix::errno::Errno;
-use nix::fcntl::{Flock, FlockArg};
+use nix::fcntl::{Flock, FlockArg, PosixFadviseAdvice, posix_fadvise};
 use twox_hash::xxhash3_128::Hasher;
 
 use super::destination::Named;
@@ -31,11 +31,12 @@ impl Part {
     }
 
     /// Opens the part of an earlier run, or a new one, as long as the source; gives the blocks that are
-    /// in it, read again. `resumable` says that blocks have checksums.
+    /// in it, read again. `resumable` says that blocks have checksums, `stops` that the copy is to end.
     pub(super) fn open(
         to: Named,
         size: u64,
         resumable: bool,
+        stops: &dyn Fn() -> bool,
     ) -> Result<(Self, File, HashMap<u64, u128>), CopyError> {
         // Somebody may have put something there since it was looked at.
         to.free()?;
@@ -48,13 +49,16 @@ impl Part {
         let lock = locked(&to, &name, &file)?;
         let blocks = Blocks::of(size);
         let mut have = match resumable {
-            true => State::read(&to.folder, &state_name, blocks)?,
-            false => HashMap::new(),
+            true if on_disk(&file) => State::read(&to.folder, &state_name, blocks)?,
+            _ => HashMap::new(),
         };
         have.retain(|&index, digest| {
             let (start, end) = blocks.range(index);
-            digest_of(&file, start, end).is_ok_and(|found| found == *digest)
+            !stops() && digest_of(&file, start, end).is_ok_and(|found| found == *digest)
         });
+        if stops() {
+            return Err(CopyError::Stopped);
+        }
         if have.is_empty() {
             file.set_len(0)
                 .map_err(CopyError::file("truncate", &shown))?;
@@ -82,14 +86,28 @@ impl Part {
             .map_or(Ok(()), |state| state.note(index, digest))
     }
 
-    /// Everything is in `file`: to the disk with it, and into its place.
-    pub(super) fn commit(&self, file: &File, mode: Option<u32>) -> Result<(), CopyError> {
+    /// Everything is in `file`: to the disk with it, and into its place unless it `stops`.
+    pub(super) fn commit(
+        &self,
+        file: &File,
+        mode: Option<u32>,
+        stops: &dyn Fn() -> bool,
+    ) -> Result<(), CopyError> {
         let shown = self.shown();
         if let Some(mode) = mode {
             file.set_permissions(Permissions::from_mode(mode))
                 .map_err(CopyError::file("chmod", &shown))?;
         }
-        file.sync_all().map_err(CopyError::file("fsync", &shown))?;
+        if let Err(source) = file.sync_all() {
+            // The kernel takes the pages for written now (fsync(2)): a run that goes on from them would not write them again.
+            self.remove();
+            let path = self.to.path().display().to_string();
+            return Err(CopyError::NotDurable { path, source });
+        }
+        // It may have taken minutes.
+        if stops() {
+            return Err(CopyError::Stopped);
+        }
         let place = match self.to.replace {
             true => Existing::Replaced,
             false => Existing::Refused,
@@ -113,7 +131,11 @@ impl Part {
         if self.state.is_some() && complete_blocks > 0 {
             return;
         }
-        // The error that brought us here is the one to report.
+        self.remove();
+    }
+
+    /// The error that brought us here is the one to report.
+    fn remove(&self) {
         let _ = self.to.folder.remove(&self.name);
         if self.state.is_some() {
             let _ = self.to.folder.remove(&self.state_name);
@@ -140,6 +162,15 @@ fn locked(to: &Named, name: &OsStr, file: &File) -> Result<Flock<File>, CopyErro
     }
 }
 
+/// Whether all that was written of a file is on its disk, so far as the kernel tells; what is read from now on comes from there.
+fn on_disk(file: &File) -> bool {
+    // An error of an earlier run's pages is told to the first who syncs after it (errseq_t), and the pages stay.
+    let synced = file.sync_all().is_ok();
+    // Refused where pages are not kept.
+    let _ = posix_fadvise(file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
+    synced
+}
+
 /// The checksum of a stretch of a file.
 fn digest_of(file: &File, mut at: u64, end: u64) -> std::io::Result<u128> {
     let mut hasher = Hasher::new();
@@ -155,6 +186,8 @@ fn digest_of(file: &File, mut at: u64, end: u64) -> std::io::Result<u128> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use hawser_files::Folder;
 
     use super::*;
@@ -167,27 +200,66 @@ mod tests {
         }
     }
 
+    /// A part of four bytes, with checksums.
+    fn open(folder: &std::path::Path) -> Result<(Part, File, HashMap<u64, u128>), CopyError> {
+        Part::open(to(folder), 4, true, &|| false)
+    }
+
+    #[test]
+    fn nothing_is_kept_of_what_could_not_be_synced() {
+        let folder = tempfile::tempdir().unwrap();
+        let (part, file, _) = open(folder.path()).unwrap();
+        file.write_all_at(b"data", 0).unwrap();
+        part.note(0, digest_of(&file, 0, 4).unwrap()).unwrap();
+        // A pipe refuses fsync(2), as a disk that is full or gone may.
+        let (pipe, _) = nix::unistd::pipe().unwrap();
+        let error = part.commit(&pipe.into(), None, &|| false).unwrap_err();
+        assert!(matches!(error, CopyError::NotDurable { .. }), "{error}");
+        part.give_up(1);
+        drop((part, file));
+        let (_, _, have) = open(folder.path()).unwrap();
+        assert_eq!(have, HashMap::new());
+    }
+
+    #[test]
+    fn a_copy_that_is_stopped_while_it_syncs_is_not_put_in_place_and_goes_on_later() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("image"), "old").unwrap();
+        let (part, file, _) = open(folder.path()).unwrap();
+        file.write_all_at(b"data", 0).unwrap();
+        part.note(0, digest_of(&file, 0, 4).unwrap()).unwrap();
+        let stopped = part.commit(&file, None, &|| true);
+        assert!(matches!(stopped, Err(CopyError::Stopped)));
+        part.give_up(1);
+        drop((part, file));
+        assert_eq!(fs::read(folder.path().join("image")).unwrap(), b"old");
+        let stopped = Part::open(to(folder.path()), 4, true, &|| true);
+        assert!(matches!(stopped, Err(CopyError::Stopped)));
+        let (_, _, have) = open(folder.path()).unwrap();
+        assert_eq!(have.len(), 1);
+    }
+
     #[test]
     fn a_part_that_became_the_destination_is_not_written_again() {
         let folder = tempfile::tempdir().unwrap();
-        let (first, file, _) = Part::open(to(folder.path()), 4, false).unwrap();
+        let (first, file, _) = open(folder.path()).unwrap();
         file.write_all_at(b"data", 0).unwrap();
         // A second copy opens the part, and gets on only after the first is done.
         let second = to(folder.path());
         let name = second.beside("part");
         let opened = second.folder.own(&name).unwrap().unwrap();
-        first.commit(&file, Some(0o600)).unwrap();
+        first.commit(&file, Some(0o600), &|| false).unwrap();
         drop((first, file));
         let refused = locked(&second, &name, &opened);
         assert!(matches!(refused, Err(CopyError::Busy(_))));
-        assert_eq!(std::fs::read(folder.path().join("image")).unwrap(), b"data");
+        assert_eq!(fs::read(folder.path().join("image")).unwrap(), b"data");
     }
 
     #[test]
     fn a_second_copy_waits_for_no_lock() {
         let folder = tempfile::tempdir().unwrap();
-        let (_first, _file, _) = Part::open(to(folder.path()), 4, false).unwrap();
-        let refused = Part::open(to(folder.path()), 4, false);
+        let (_first, _file, _) = open(folder.path()).unwrap();
+        let refused = open(folder.path());
         assert!(matches!(refused, Err(CopyError::Busy(_))));
     }
 }

@@ -93,7 +93,7 @@ pub(super) fn start_target() -> Result<(), NodeError> {
 
 fn tell(action: Action) -> Result<(), NodeError> {
     let Some(manager) = here(|path| Path::new(path).exists()) else {
-        let line = &commands(Manager::Systemd, action, true)[0];
+        let line = &commands(Manager::Systemd, action, true, false)[0];
         return Err(NodeError::Tool {
             command: line.join(" "),
             said: "this machine does not run systemd".into(),
@@ -103,10 +103,15 @@ fn tell(action: Action) -> Result<(), NodeError> {
         Action::Start => STARTS,
         Action::Stop | Action::Withdraw | Action::Restart => STOPS,
     };
-    all(
-        commands(manager, action, starts_at_boot() == Some(true)),
-        limit,
-    )
+    let enabled = starts_at_boot() == Some(true);
+    let alone = corosync_is_alone(super::inventory::runs);
+    all(commands(manager, action, enabled, alone), limit)
+}
+
+/// Whether Corosync runs without any of Pacemaker, as packages and administrators leave it.
+fn corosync_is_alone(runs: impl Fn(&str) -> bool) -> bool {
+    // pacemakerd may be killed, and those that it began go on.
+    runs("corosync") && !runs("pacemakerd") && !runs("pacemaker-execd")
 }
 
 fn all(lines: Vec<Vec<&str>>, limit: Duration) -> Result<(), NodeError> {
@@ -167,17 +172,26 @@ fn here(exists: impl Fn(&str) -> bool) -> Option<Manager> {
 /// The command lines, one after the other: Corosync first when it starts, Pacemaker first when it
 /// ends, because Pacemaker needs Corosync to stop what it runs.
 ///
-/// Who enables a service has systemd read all its files again, so what is enabled is not enabled again.
-fn commands(manager: Manager, action: Action, enabled: bool) -> Vec<Vec<&'static str>> {
+/// Who enables a service has systemd read all its files again, so what is enabled is not enabled again. A Corosync that runs
+/// alone may have another configuration than its file by now: nothing depends on it, so it is started anew.
+fn commands(
+    manager: Manager,
+    action: Action,
+    enabled: bool,
+    alone: bool,
+) -> Vec<Vec<&'static str>> {
     match (manager, action) {
         (Manager::Systemd, Action::Start) => {
             let enable = vec!["systemctl", "enable", COROSYNC, PACEMAKER];
+            // Not stopped: systemd starts again what needs it, a quorum device.
+            let anew = vec!["systemctl", "restart", COROSYNC];
             let start = vec!["systemctl", "start", COROSYNC, PACEMAKER];
-            match enabled {
-                true => vec![start],
-                // Enabled first: one that was killed in between is not taken for one that is done.
-                false => vec![enable, start],
-            }
+            // Enabled first: one that was killed in between is not taken for one that is done.
+            let lines = [(!enabled, enable), (alone, anew), (true, start)];
+            lines
+                .into_iter()
+                .filter_map(|(does, line)| does.then_some(line))
+                .collect()
         }
         (Manager::Systemd, Action::Stop) => vec![
             vec!["systemctl", "stop", PACEMAKER],
@@ -225,21 +239,33 @@ mod tests {
 
     #[test]
     fn what_starts_at_boot_already_is_only_started() {
-        let lines = |enabled| -> Vec<String> {
-            let lines = commands(Manager::Systemd, Action::Start, enabled);
-            lines.iter().map(|line| line[1..].join(" ")).collect()
-        };
-        let start = "start corosync.service pacemaker.service";
-        assert_eq!(lines(true), [start]);
         let enable = "enable corosync.service pacemaker.service";
-        assert_eq!(lines(false), [enable, start]);
+        assert_eq!(starts(true, false), [STARTED]);
+        assert_eq!(starts(false, false), [enable, STARTED]);
+    }
+
+    #[test]
+    fn a_corosync_that_runs_without_pacemaker_is_started_anew() {
+        let with = |names: &'static [&str]| corosync_is_alone(|name| names.contains(&name));
+        assert!(with(&["corosync"]));
+        assert!(!with(&[]));
+        assert!(!with(&["corosync", "pacemakerd"]));
+        assert!(!with(&["corosync", "pacemaker-execd"]));
+        assert_eq!(starts(true, true), ["restart corosync.service", STARTED]);
+    }
+
+    const STARTED: &str = "start corosync.service pacemaker.service";
+
+    fn starts(enabled: bool, alone: bool) -> Vec<String> {
+        let lines = commands(Manager::Systemd, Action::Start, enabled, alone);
+        lines.iter().map(|line| line[1..].join(" ")).collect()
     }
 
     #[test]
     fn pacemaker_ends_before_the_corosync_it_needs() {
         for manager in [Manager::Systemd, Manager::Init] {
             for action in [Action::Stop, Action::Withdraw] {
-                let lines: Vec<String> = commands(manager, action, true)
+                let lines: Vec<String> = commands(manager, action, true, false)
                     .iter()
                     .map(|line| line.join(" "))
                     .collect();

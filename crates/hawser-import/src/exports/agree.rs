@@ -98,7 +98,28 @@ pub(crate) fn agree(parts: Parts, picture: &Picture, page: &mut Page) -> Offered
         all.backend = all.backend.or(offered.backend);
         all.confs.extend(offered.confs);
     }
+    for shown in all.units.iter_mut().flat_map(|unit| &mut unit.shown) {
+        let target = all.targets.iter().find(|it| it.iqn == shown.target);
+        if let (Some(_), Some(target)) = (&shown.hosts, target) {
+            narrowed(&mut shown.hosts, target.hosts.clone());
+        }
+    }
     all
+}
+
+/// What becomes of clients that one source lets in and another does not.
+const WHO: &str = "only clients that each of them lets in are taken";
+
+/// Nobody gets in whom one of two keeps out; nobody is kept out by `None`. Whether the two differ.
+fn narrowed(hosts: &mut Option<Vec<String>>, other: Option<Vec<String>>) -> bool {
+    let set = |hosts: &Option<Vec<String>>| hosts.as_ref().map(|it| it.iter().cloned().collect());
+    let (is, was): (Option<BTreeSet<String>>, _) = (set(hosts), set(&other));
+    match (&mut *hosts, &was) {
+        (Some(hosts), Some(was)) => hosts.retain(|host| was.contains(host)),
+        (None, Some(_)) => *hosts = other,
+        (_, None) => {}
+    }
+    is != was
 }
 
 fn told(page: &mut Page, at: &SourceLine, what: &str, others: &[String], first: &SourceLine) {
@@ -120,12 +141,6 @@ fn same_target(first: &mut Target, other: Target, page: &mut Page) {
             .map(plain)
             .collect()
     };
-    let hosts = |target: &Target| -> Option<BTreeSet<String>> {
-        target
-            .hosts
-            .clone()
-            .map(|hosts| hosts.into_iter().collect())
-    };
     if let (Some((user, secret)), Some((same, known))) = (&mut first.chap, &other.chap) {
         if secret.0.is_empty() && user == same {
             secret.clone_from(known);
@@ -135,16 +150,14 @@ fn same_target(first: &mut Target, other: Target, page: &mut Page) {
     if portals(first) != portals(&other) {
         others.push("other portals".to_owned());
     }
-    if hosts(first) != hosts(&other) {
-        others.push("other clients".to_owned());
-    }
     if first.chap != other.chap || first.mutual != other.mutual {
         others.push("another account".to_owned());
     }
     let what = format!("target {}", quoted(&first.iqn));
     told(page, &other.at, &what, &others, &first.at);
-    // Nobody gets in whom one of them keeps out.
-    first.hosts = first.hosts.take().or(other.hosts);
+    if narrowed(&mut first.hosts, other.hosts) {
+        page.mistake(&other.at, format!("{what} has other clients"), WHO);
+    }
     if first.chap.is_none() {
         first.chap = other.chap;
         first.mutual = other.mutual;
@@ -188,14 +201,26 @@ fn same_unit(known: &mut [&mut Unit], mut unit: Unit, page: &mut Page) -> Option
     first.offloads = first.offloads.or(unit.offloads);
     first.read_only |= unit.read_only;
     let at = first.at.clone();
-    unit.shown.retain(|shown| {
-        let mut before = known.iter().flat_map(|known| &known.shown);
+    let mut clients = Vec::new();
+    unit.shown.retain_mut(|shown| {
+        let mut before = known.iter_mut().flat_map(|known| &mut known.shown);
         let Some(first) = before.find(|first| first.target == shown.target) else {
             return true;
         };
         others.extend(shown_otherwise(first, shown));
+        if narrowed(&mut first.hosts, shown.hosts.take()) {
+            clients.push(quoted(&shown.target));
+        }
         false
     });
+    if !clients.is_empty() {
+        let what = format!(
+            "{} has other clients on {}",
+            quoted(&unit.path),
+            clients.join(", ")
+        );
+        page.mistake(&unit.at, what, WHO);
+    }
     told(page, &unit.at, &quoted(&unit.path), &others, &at);
     // It was filled in above.
     let more = !unit.shown.is_empty();
@@ -209,11 +234,8 @@ fn both<'a, T>(a: &'a Option<T>, b: &'a Option<T>) -> Option<(&'a T, &'a T)> {
 fn shown_otherwise(first: &Shown, other: &Shown) -> Option<String> {
     let lun = |lun: Option<u16>| lun.map_or("no LUN".into(), |lun| format!("LUN {lun}"));
     let on = quoted(&other.target);
-    if first.lun != other.lun {
-        let (was, is) = (lun(first.lun), lun(other.lun));
-        return Some(format!("{is} on {on} instead of {was}"));
-    }
-    (first.hosts != other.hosts).then(|| format!("other clients on {on}"))
+    let (was, is) = (lun(first.lun), lun(other.lun));
+    (first.lun != other.lun).then(|| format!("{is} on {on} instead of {was}"))
 }
 
 fn is_new(first: &[Directory], other: &Directory, picture: &Picture, page: &mut Page) -> bool {

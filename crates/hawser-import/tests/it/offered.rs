@@ -369,3 +369,38 @@ fn a_resource_whose_lun_no_client_can_address_is_told() {
             .all(|text| !text.contains("20000"))
     );
 }
+
+#[test]
+fn only_hosts_that_each_head_lets_in_are_let_in() {
+    let to = |host: &str| {
+        format!(
+            r#"{{"node_wwn": "iqn.1998-01.com.vmware:{host}", "mapped_luns": [{{"index": 0, "tpg_lun": 0, "write_protect": false}}]}}"#
+        )
+    };
+    let head = |name: &str, hosts: &[&str]| {
+        let hosts: Vec<String> = hosts.iter().map(|host| to(host)).collect();
+        Source {
+            path: format!("{name}.json"),
+            text: saved(CLOSED, A, &hosts.join(",")),
+            kind: Kind::Saveconfig,
+            node: Some(name.into()),
+        }
+    };
+    for (first, second) in [
+        (&["esx1", "esx2"][..], &["esx1"][..]),
+        (&["esx1"], &["esx1", "esx2"]),
+    ] {
+        let options = Options {
+            name: None,
+            pool: None,
+            secrets: "/etc/hawser/secrets".into(),
+            adopt: false,
+        };
+        let sources = [head("head1", first), head("head2", second)];
+        let imported = import(&sources, &options).expect("it is read");
+        let text = exports(&imported, "tank");
+        assert!(text.contains("esx1") && !text.contains("esx2"), "{text}");
+        let page = imported.page.to_string();
+        assert!(page.contains("other clients"), "{page}");
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hawser_cluster::cib::secrets::PACEMAKER_MAGIC;
 use hawser_model::cluster_file::{is_fence_parameter_secret, is_ipmi_agent};
 
 use super::fence_delays;
@@ -33,6 +34,14 @@ const OWN: [&str; 16] = [
     "pcmk_host_map",
     "power_wait",
     "username",
+];
+
+/// Agents that speak IPMI 2.0 unless they are told otherwise; `fence_ipmilan` and its other names speak 1.5 (`fence_ipmilan.py`).
+const LANPLUS: [&str; 4] = [
+    "fence_ilo3",
+    "fence_ilo4",
+    "fence_ilo5",
+    "fence_ipmilanplus",
 ];
 
 pub(super) fn translate(crm: &Crm, picture: &mut Picture, page: &mut Page) {
@@ -194,7 +203,7 @@ fn bmc(device: &Primitive, agent: &str, node: &str, picture: &mut Picture, page:
     if !address_fits(address, at, &quoted(&device.id), page) {
         return;
     }
-    match device.param(&["password", "passwd"]) {
+    match device.param(&["password", "passwd"]).and_then(said) {
         Some(password) => {
             let secret = Secret(password.to_owned());
             picture.secrets.insert(secret_name(node), secret);
@@ -224,11 +233,10 @@ fn bmc(device: &Primitive, agent: &str, node: &str, picture: &mut Picture, page:
         address: address.to_owned(),
         username: user.unwrap_or_default().to_owned(),
         agent: (agent != "fence_ipmilan").then(|| agent.to_owned()),
-        // The agent's own default is IPMI 1.5, Hawser's 2.0.
-        lanplus: match flag("lanplus") {
-            Some(true) => None,
-            _ if agent == "fence_ipmilan" => Some(false),
-            _ => None,
+        // Hawser's default is IPMI 2.0.
+        lanplus: match flag("lanplus").unwrap_or(LANPLUS.contains(&agent)) {
+            true => None,
+            false => Some(false),
         },
         cipher: device.param(&["cipher"]).and_then(|text| text.parse().ok()),
         power_wait: wait,
@@ -244,6 +252,11 @@ fn bmc(device: &Primitive, agent: &str, node: &str, picture: &mut Picture, page:
             format!("[node.bmc] of {node}"),
         );
     }
+}
+
+/// A secret that the source has. `lrm://` is one that Pacemaker keeps elsewhere (`cib_secrets.c`).
+fn said(secret: &str) -> Option<&str> {
+    (secret != PACEMAKER_MAGIC).then_some(secret)
 }
 
 /// Parameters that neither are Hawser's own nor secrets.
@@ -286,31 +299,34 @@ fn other(
         (node.clone(), port.to_owned())
     });
     let mut secrets = BTreeMap::new();
-    for (name, value) in device
-        .params
-        .iter()
-        .filter(|(name, _)| is_fence_parameter_secret(name))
-    {
-        let file = format!(
-            "{}-{name}",
-            super::super::picture::usable(&device.id).unwrap_or_else(|| "fence".into())
-        );
-        picture.secrets.insert(file.clone(), Secret(value.clone()));
-        secrets.insert(name.clone(), file);
-    }
+    let usable = super::super::picture::usable(&device.id).unwrap_or_else(|| "fence".into());
     for (name, value) in &device.params {
-        // What Hawser itself has put there: the script that reads the secret.
-        let parameter = name
-            .strip_suffix("_script")
-            .filter(|p| is_fence_parameter_secret(p));
-        if let (Some(parameter), true) = (parameter, value.starts_with("/etc/hawser/")) {
-            secrets.insert(parameter.to_owned(), format!("{}-{parameter}", device.id));
-            page.unsaid(
-                &device.at,
-                format!("the {parameter} of {}", quoted(&device.id)),
-                "the source does not have it",
-            );
+        let script = name.strip_suffix("_script");
+        let name = script.unwrap_or(name);
+        if !is_fence_parameter_secret(name) {
+            if script.is_some() {
+                let what = format!("{name}_script of {}", quoted(&device.id));
+                page.unsaid(
+                    &device.at,
+                    what,
+                    "Hawser has no scripts for what is no secret",
+                );
+            }
+            continue;
         }
+        let file = format!("{usable}-{name}");
+        match said(value).filter(|_| script.is_none()) {
+            Some(value) => {
+                let secret = Secret(value.to_owned());
+                picture.secrets.insert(file.clone(), secret);
+            }
+            None => page.unsaid(
+                &device.at,
+                format!("the {name} of {}", quoted(&device.id)),
+                format!("the source does not have it: put it into the file {file}"),
+            ),
+        }
+        secrets.insert(name.to_owned(), file);
     }
     let more = ["plug", "port"];
     let mut options = options(device, &more);

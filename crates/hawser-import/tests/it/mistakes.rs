@@ -374,3 +374,45 @@ fn one_id_of_two_sources_is_an_error_that_names_both() {
         "crm:4: resource \"ip1\", an id that stands at cib:2 as well"
     );
 }
+
+#[test]
+fn a_secret_that_the_source_does_not_have_is_told_and_never_made_up() {
+    let text = format!(
+        "{TWO}primitive st1 stonith:fence_ipmilan params ip=10.9.0.1 username=u password=lrm:// pcmk_host_list=head1\n\
+         primitive st2 stonith:fence_redfish params ip=10.9.0.2 username=u \
+         password_script=\"cat /etc/hawser/secrets/fence-head2\" pcmk_host_list=head2\n\
+         primitive st3 stonith:fence_apc_snmp params ip=10.9.0.3 community=lrm:// snmp_priv_passwd_script=/usr/local/bin/of-ours \
+         login_script=/usr/local/bin/who pcmk_host_map=\"head1:1;head2:2\"\n"
+    );
+    let imported = imported(&[("crm", &text)]).unwrap();
+    assert!(imported.secrets.is_empty(), "{:?}", imported.secrets.keys());
+    let unsaid = lines(&imported, LineVerdict::Unsaid).join("\n");
+    for told in [
+        "the password of \"st1\"",
+        "the password of \"st2\": the source does not have it: put it into the file st2-password",
+        "the community of \"st3\"",
+        "the snmp_priv_passwd of \"st3\"",
+        "login_script of \"st3\"",
+    ] {
+        assert!(unsaid.contains(told), "{told}: {unsaid}");
+    }
+    let text = imported.cluster.unwrap();
+    assert!(
+        !text.contains("lrm://") && text.contains("st2-password"),
+        "{text}"
+    );
+}
+
+#[test]
+fn an_agent_speaks_the_ipmi_that_it_spoke() {
+    let of = |agent: &str, more: &str| {
+        let text = format!(
+            "{TWO}primitive st1 stonith:{agent} params ip=10.9.0.1 username=u password=p pcmk_host_list=head1 {more}\n"
+        );
+        let text = imported(&[("crm", &text)]).unwrap().cluster.unwrap();
+        !text.contains("lanplus = false")
+    };
+    assert!(!of("fence_ipmilan", "") && of("fence_ipmilan", "lanplus=1"));
+    assert!(!of("fence_idrac", "") && of("fence_idrac", "lanplus=on"));
+    assert!(of("fence_ilo4", "") && !of("fence_ilo4", "lanplus=0"));
+}

@@ -187,6 +187,7 @@ proptest! {
         let options = Options { name: None, pool: None, secrets: "/s".into(), adopt: true };
         let imported = import(&sources, &options);
         let imported = imported.unwrap_or_else(|e| panic!("{e}\n{text}"));
+        prop_assert!(imported.secrets.values().all(|secret| secret.0 != "lrm://"));
         let again = imported.cluster.clone().unwrap_or_default();
         let file = parse_complete(&again, "again");
         let file = file.unwrap_or_else(|errors| panic!("{errors}\n{again}\n--\n{text}"));

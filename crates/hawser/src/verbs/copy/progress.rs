@@ -130,6 +130,9 @@ pub(super) fn interrupted(case: &CopyCase) -> String {
     let end = &case.receiver;
     let there = Bytes(end.moved.0 + end.kept.0 + end.holes.0);
     match (&case.sink, case.options.checksum && there.0 > 0) {
+        (CopySink::Path { path, .. }, _) if end.failure.is_none() => {
+            format!("interrupted when all was in place: {path} on {}", case.to)
+        }
         (CopySink::Path { path, .. }, true) => format!(
             "interrupted after {there} of {}: what {} has of {path} is kept; the same command goes on \
              from there",

@@ -433,6 +433,7 @@ fn an_agent_ends_with_its_ssh_connection_in_the_middle_of_a_send() {
 const CONTROL_LINK: &str = "ip -d link show ring0; tc qdisc show dev ring0; ethtool -k ring0; ls /var/lib/hawser 2>/dev/null || true";
 
 #[test]
+#[ignore = "tune_ssh.rs cuts a tune's cable, and agent_killed.rs has a guard take changes back"]
 fn a_change_that_cuts_off_its_own_coordinator_comes_back_by_itself_and_an_idle_agent_stays() {
     let server = Server::start(Particular::default());
     let before = server.node().sh(CONTROL_LINK);

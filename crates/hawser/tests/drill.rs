@@ -73,19 +73,24 @@ fn a_switchover_and_a_power_cut_lose_no_acknowledged_write() {
     assert_eq!(report["outage_over"], true);
     nothing_is_left(&lab);
 
+    // The same again from the case alone.
+    let explained = run(&["explain", &case("cut.json"), "--json"]);
+    assert_eq!(json(&explained, "drill"), report);
+}
+
+#[test]
+#[ignore = "simulated heads are interrupted, cut off and killed at every question (hawser-drill, every_question.rs)"]
+fn a_drill_that_is_interrupted_killed_or_led_by_ssh_leaves_nothing() {
+    let lab = Lab::up_with(&["--cluster"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let case = folder.path().join("case.json").display().to_string();
     one_that_is_interrupted_leaves_the_cluster_whole(&lab);
     nothing_is_left(&lab);
     one_that_is_killed_is_named_and_healed(&lab);
     nothing_is_left(&lab);
-
-    // The same again from the case alone.
-    let explained = run(&["explain", &case("cut.json"), "--json"]);
-    assert_eq!(json(&explained, "drill"), report);
-
-    from_another_host(&lab, &case("ring.json"));
+    from_another_host(&lab, &case);
     nothing_is_left(&lab);
-
-    a_clock_steps(&lab, &case("clock.json"));
+    a_clock_steps(&lab, &case);
     nothing_is_left(&lab);
 }
 
@@ -324,6 +329,15 @@ fn a_fault_that_a_head_made_on_itself_ends_with_its_agent() {
     };
     let pid = head1.pid();
     let head1: &mut dyn Host = &mut head1;
+
+    // The clock of a container is this machine's. Were it not refused, it would step by nothing.
+    let fault = HostFault::Clock { ahead_s: 0 };
+    let seconds = 600;
+    let refused = head1.ask(&MakeFault { fault, seconds });
+    let why = refused.expect_err("it is refused").to_string();
+    assert!(why.contains("this head is a container"), "{why}");
+    lab.sh("head1", "test ! -e /run/hawser/drill-clock");
+
     head1.ask(&make).expect("it is made");
     assert!(!lab.reaches("head1", "10.72.0.2"));
     assert!(lab.reaches("head1", "10.72.1.2"), "the other link goes on");
@@ -334,20 +348,6 @@ fn a_fault_that_a_head_made_on_itself_ends_with_its_agent() {
     assert!(lab.soon_reaches("head1", "10.72.0.2"));
     let table = lab.try_sh("head1", "nft list table inet hawser_drill");
     assert_ne!(table.code, Some(0), "{}", table.stdout);
-}
-
-#[test]
-fn the_clock_of_a_head_that_is_a_container_is_left_alone() {
-    let lab = Lab::up();
-    // Were it not refused, it would be this machine's: no step at all.
-    let fault = HostFault::Clock { ahead_s: 0 };
-    let mut head1 = agent(&lab, "head1");
-    let head1: &mut dyn Host = &mut head1;
-    let seconds = 600;
-    let refused = head1.ask(&MakeFault { fault, seconds });
-    let why = refused.expect_err("it is refused").to_string();
-    assert!(why.contains("this head is a container"), "{why}");
-    lab.sh("head1", "test ! -e /run/hawser/drill-clock");
 }
 
 #[test]

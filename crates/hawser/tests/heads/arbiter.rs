@@ -64,13 +64,6 @@ fn it_is_away_and_comes_back(lab: &Lab) {
     );
     let if_lost = lost["if_lost"]["head1"].to_string();
     assert!(if_lost.contains("no quorum"), "{if_lost}");
-    let ran = verb(lab, "apply", &[]);
-    let words = "the quorum device on arbiter does not vote on head1";
-    assert!(
-        ran.code == Some(1) && ran.stderr.contains(words),
-        "{}",
-        ran.stderr
-    );
     lab.ok(&["power", "on", "arbiter"]);
     votes(lab);
 }
@@ -86,16 +79,6 @@ fn it_leaves_a_running_cluster_and_is_put_back(lab: &Lab) {
     let runs = || lab.try_sh("head1", "pidof corosync-qdevice").code == Some(0);
     assert!(!runs());
 
-    let nss = "/etc/corosync/qdevice/net/nssdb";
-    lab.sh("head2", &format!("mv {nss} {nss}.away"));
-    let refused = verb(lab, "apply", &[]);
-    let words = "corosync-qdevice-net-certutil -Q -n lab arbiter head1 head2";
-    assert!(
-        refused.code == Some(2) && refused.stderr.contains(words),
-        "{}",
-        refused.stderr
-    );
-    lab.sh("head2", &format!("mv {nss}.away {nss}"));
     let ran = verb(lab, "apply", &[]);
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     assert!(
@@ -106,5 +89,4 @@ fn it_leaves_a_running_cluster_and_is_put_back(lab: &Lab) {
     );
     votes(lab);
     assert!(runs());
-    nothing_is_left_to_do(lab);
 }

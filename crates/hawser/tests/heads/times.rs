@@ -1,58 +1,8 @@
-//! When things happened: what a client saw of it, and what Pacemaker logged.
+//! When Pacemaker logged that something had happened.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Stdio};
 
 use super::support::Lab;
-
-/// Connects to an address again and again from the client until it is told to end; answers the longest time
-/// in which it could not.
-pub struct Pause<'a> {
-    lab: &'a Lab,
-    child: Child,
-}
-
-/// What tells it to end.
-const END: &str = "/tmp/enough";
-
-impl<'a> Pause<'a> {
-    pub fn watch(lab: &'a Lab, address: &str) -> Self {
-        let program = "import os,socket,sys,time\n\
-            last=longest=0\n\
-            while not (last and os.path.exists(sys.argv[2])):\n\
-            \x20s=socket.socket(); s.settimeout(0.2)\n\
-            \x20try:\n\
-            \x20\x20s.connect((sys.argv[1],3260)); now=time.time()\n\
-            \x20\x20if not last: print('connected',flush=True)\n\
-            \x20\x20longest=max(longest,now-(last or now)); last=now\n\
-            \x20except OSError: pass\n\
-            \x20s.close(); time.sleep(0.01)\n\
-            print(longest)\n";
-        lab.sh("client1", &format!("rm -f {END}"));
-        let mut command = lab.command(&[
-            "exec", "client1", "--", "python3", "-c", program, address, END,
-        ]);
-        let mut child = command.stdout(Stdio::piped()).spawn().expect("python3");
-        // It must be connected before anything happens.
-        let mut first = String::new();
-        let mut said = BufReader::new(child.stdout.take().expect("its output"));
-        said.read_line(&mut first).expect("a line");
-        assert_eq!(first.trim(), "connected");
-        child.stdout = Some(said.into_inner());
-        Self { lab, child }
-    }
-
-    /// Called when the client is known to reach the address again.
-    pub fn seconds(self) -> f64 {
-        self.lab.sh("client1", &format!("touch {END}"));
-        let output = self.child.wait_with_output().expect("python3 ends");
-        String::from_utf8_lossy(&output.stdout)
-            .trim()
-            .parse()
-            .expect("seconds")
-    }
-}
 
 /// Operations and when they ended, as `HH:MM:SS.mmm`, which sorts: by operation and resource.
 pub type Ended = BTreeMap<(String, String), String>;

@@ -523,6 +523,7 @@ fn the_resource_agent_passes_ocf_tester_and_finds_what_is_missing() {
 }
 
 #[test]
+#[ignore = "bench/iscsi-test-cu runs every one of its tests"]
 fn no_test_that_passes_against_a_bare_tgtd_fails_against_ours() {
     let pool = Pool::with(&["a"], "");
     // The same tgtd offers the same kind of file bare, as tgtadm does it by hand.

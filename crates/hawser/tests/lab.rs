@@ -46,6 +46,12 @@ fn a_lab_works_the_moment_it_is_up_and_leaves_nothing_when_it_is_down() {
         lab.sh("head1", "/run/hawser/lab/hawser --version")
             .starts_with("hawser ")
     );
+    a_command_in_a_node_has_its_own_streams_and_exit_code(&lab);
+    a_command_ends_with_the_exec_that_started_it(&lab);
+    names_that_do_not_exist_are_answered_with_those_that_do(&lab);
+    a_cut_cable_and_a_cut_switch_take_exactly_their_links_away(&lab);
+    list_and_status_are_as_their_schemas_say(&lab);
+
     let name = lab.name().to_owned();
     assert!(
         !remains(&name).is_empty(),
@@ -62,18 +68,8 @@ fn a_lab_works_the_moment_it_is_up_and_leaves_nothing_when_it_is_down() {
     );
 }
 
-#[test]
-fn eight_nodes_come_up_and_all_reach_each_other() {
-    let lab = Lab::up_with(&["--nodes", "8"]);
-    for node in 2..=8 {
-        let line = format!("ping -c1 -W1 -q 10.72.0.{node} && ping -c1 -W1 -q 10.72.1.{node}");
-        lab.sh("head1", &line);
-    }
-}
-
-#[test]
-fn a_command_in_a_node_has_its_own_streams_and_exit_code() {
-    let lab = Lab::up();
+#[track_caller]
+fn a_command_in_a_node_has_its_own_streams_and_exit_code(lab: &Lab) {
     assert_eq!(lab.try_sh("head1", "exit 7").code, Some(7));
     assert_eq!(
         lab.run(&["exec", "head1", "--", "no-such-command"]).code,
@@ -112,9 +108,8 @@ fn a_command_in_a_node_has_its_own_streams_and_exit_code() {
     assert!(ports.contains("master sw1 state forwarding"), "{ports}");
 }
 
-#[test]
-fn a_command_ends_with_the_exec_that_started_it() {
-    let lab = Lab::up();
+#[track_caller]
+fn a_command_ends_with_the_exec_that_started_it(lab: &Lab) {
     let mut exec = lab
         .command(&["exec", "head1", "--", "sleep", "4711"])
         .spawn()
@@ -126,9 +121,8 @@ fn a_command_ends_with_the_exec_that_started_it() {
     assert!(eventually(Duration::from_secs(5), || !sleeps()));
 }
 
-#[test]
-fn names_that_do_not_exist_are_answered_with_those_that_do() {
-    let lab = Lab::up();
+#[track_caller]
+fn names_that_do_not_exist_are_answered_with_those_that_do(lab: &Lab) {
     let node = lab.run(&["exec", "head3", "--", "true"]);
     assert_eq!(node.code, Some(2));
     assert!(node.stderr.contains("\"head3\"") && node.stderr.contains("head1, head2"));
@@ -152,9 +146,8 @@ fn names_that_do_not_exist_are_answered_with_those_that_do() {
     assert_eq!(bad.code, Some(2));
 }
 
-#[test]
-fn list_and_status_are_as_their_schemas_say() {
-    let lab = Lab::up();
+#[track_caller]
+fn list_and_status_are_as_their_schemas_say(lab: &Lab) {
     lab.ok(&["impair", "head1/ring0", "--loss", "1%", "--rate", "1Gbit"]);
     lab.ok(&["impair", "head2", "--nft-drop", "1%"]);
     lab.ok(&["cut", "head2/ring1"]);
@@ -171,9 +164,8 @@ fn list_and_status_are_as_their_schemas_say() {
     assert!(status.machines[1].ports[1].cut && !status.machines[0].ports[1].cut);
 }
 
-#[test]
-fn a_cut_cable_and_a_cut_switch_take_exactly_their_links_away() {
-    let lab = Lab::up();
+#[track_caller]
+fn a_cut_cable_and_a_cut_switch_take_exactly_their_links_away(lab: &Lab) {
     let (ring0, ring1) = ("10.72.0.2", "10.72.1.2");
     lab.ok(&["cut", "head2/ring0"]);
     assert!(!lab.reaches("head1", ring0) && lab.reaches("head1", ring1));
@@ -208,12 +200,30 @@ fn a_cut_cable_and_a_cut_switch_take_exactly_their_links_away() {
     assert!(lab.soon_reaches("head1", ring1));
 }
 
+#[test]
+fn power_is_cut_and_given_as_to_a_machine() {
+    let lab = Lab::up();
+    for of_power in [
+        a_power_cut_sends_not_one_packet_more,
+        a_node_keeps_its_disks_over_a_power_cut_and_nothing_else,
+        a_shutdown_closes_what_was_open,
+        a_node_that_hangs_while_somebody_works_in_it_loses_its_power,
+    ] {
+        lab.ok(&["power", "on", "head2"]);
+        of_power(&lab);
+    }
+}
+
 /// Opens a TCP connection from head1 to head2; the answer asks for its state as head1 sees it.
 fn connect(lab: &Lab) -> impl Fn() -> String + '_ {
     const LISTEN: &str = "use Socket; socket(my $s, PF_INET, SOCK_STREAM, 0); \
         bind($s, sockaddr_in(7000, INADDR_ANY)); listen($s, 1); accept(my $c, $s); sleep 1000";
     const CALL: &str = "use Socket; socket(my $s, PF_INET, SOCK_STREAM, 0); \
         connect($s, sockaddr_in(7000, inet_aton(\"10.72.0.2\"))); sleep 1000";
+    // That of an earlier time, of which head1 does not know that its peer is gone.
+    lab.try_sh("head1", "pkill -x perl");
+    let gone = || lab.sh("head1", "ss -Htn dport = 7000").is_empty();
+    assert!(eventually(Duration::from_secs(5), gone));
     // The connection's ends must not go with the exec that made them.
     let start = |node, script| {
         lab.sh(
@@ -237,9 +247,8 @@ fn connect(lab: &Lab) -> impl Fn() -> String + '_ {
     seen
 }
 
-#[test]
-fn a_power_cut_sends_not_one_packet_more() {
-    let lab = Lab::up();
+#[track_caller]
+fn a_power_cut_sends_not_one_packet_more(lab: &Lab) {
     let seen = connect(&lab);
     lab.ok(&["power", "cut", "head2"]);
     thread::sleep(Duration::from_millis(500));
@@ -248,9 +257,8 @@ fn a_power_cut_sends_not_one_packet_more() {
     assert_eq!(lab.status().machines[1].power, Power::Off);
 }
 
-#[test]
-fn a_shutdown_closes_what_was_open() {
-    let lab = Lab::up();
+#[track_caller]
+fn a_shutdown_closes_what_was_open(lab: &Lab) {
     let seen = connect(&lab);
     lab.ok(&["power", "off", "head2"]);
     let closed = || seen() == "CLOSE-WAIT";
@@ -258,9 +266,8 @@ fn a_shutdown_closes_what_was_open() {
     assert_eq!(lab.status().machines[1].power, Power::Off);
 }
 
-#[test]
-fn a_node_keeps_its_disks_over_a_power_cut_and_nothing_else() {
-    let lab = Lab::up();
+#[track_caller]
+fn a_node_keeps_its_disks_over_a_power_cut_and_nothing_else(lab: &Lab) {
     lab.sh(
         "head2",
         "echo kept >/etc/of-head2; echo kept >/var/tmp/of-head2; echo gone >/run/x",
@@ -280,9 +287,8 @@ fn a_node_keeps_its_disks_over_a_power_cut_and_nothing_else() {
     assert_ne!(lab.try_sh("head1", "test -e /etc/of-head2").code, Some(0));
 }
 
-#[test]
-fn a_node_that_hangs_while_somebody_works_in_it_loses_its_power() {
-    let lab = Lab::up();
+#[track_caller]
+fn a_node_that_hangs_while_somebody_works_in_it_loses_its_power(lab: &Lab) {
     let mut working = lab
         .command(&["exec", "head2", "sleep", "600"])
         .spawn()
@@ -303,17 +309,23 @@ fn a_node_that_hangs_while_somebody_works_in_it_loses_its_power() {
 }
 
 #[test]
-fn two_labs_with_the_same_addresses_do_not_see_each_other() {
-    let (one, two) = (Lab::up(), Lab::up());
+fn up_finds_what_is_there_mends_what_died_and_keeps_to_its_own() {
+    let lab = Lab::up();
+    up_is_idempotent_repairs_a_dead_node_and_refuses_another_layout(&lab);
+    a_lab_whose_processes_were_all_killed_is_built_again(&lab);
+    two_labs_with_the_same_addresses_do_not_see_each_other(&lab, &Lab::up());
+}
+
+#[track_caller]
+fn two_labs_with_the_same_addresses_do_not_see_each_other(one: &Lab, two: &Lab) {
     one.ok(&["power", "cut", "head2"]);
     assert!(!one.reaches("head1", "10.72.0.2") && two.reaches("head1", "10.72.0.2"));
     one.ok(&["down"]);
     assert!(two.reaches("head1", "10.72.1.2"));
 }
 
-#[test]
-fn up_is_idempotent_repairs_a_dead_node_and_refuses_another_layout() {
-    let lab = Lab::up();
+#[track_caller]
+fn up_is_idempotent_repairs_a_dead_node_and_refuses_another_layout(lab: &Lab) {
     lab.sh("head1", "echo mine >/etc/mine");
     assert!(lab.ok(&["up"]).contains("is up already"));
     let other = lab.run(&["up", "--nodes", "3"]);
@@ -334,9 +346,8 @@ fn up_is_idempotent_repairs_a_dead_node_and_refuses_another_layout() {
     assert_eq!(lab.sh("head1", "cat /etc/mine"), "mine\n");
 }
 
-#[test]
-fn a_lab_whose_processes_were_all_killed_is_built_again() {
-    let lab = Lab::up();
+#[track_caller]
+fn a_lab_whose_processes_were_all_killed_is_built_again(lab: &Lab) {
     lab.sh("head1", "echo old >/etc/old");
     for pid in lab.switches_and_nodes() {
         kill(Pid::from_raw(pid), Signal::SIGKILL).unwrap();
@@ -350,13 +361,13 @@ fn a_lab_whose_processes_were_all_killed_is_built_again() {
 #[test]
 fn up_killed_at_any_moment_leaves_nothing_that_down_or_the_next_up_do_not_take_away() {
     let lab = Lab::planned();
-    for round in 0..20 {
+    for round in 0..8 {
         let mut up = lab
             .command(&["up", "--nodes", "4"])
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        thread::sleep(Duration::from_millis(round * 9));
+        thread::sleep(Duration::from_millis(round * 24));
         up.kill().unwrap();
         up.wait().unwrap();
         if round % 2 == 0 {
@@ -373,14 +384,14 @@ fn up_killed_at_any_moment_leaves_nothing_that_down_or_the_next_up_do_not_take_a
 fn ctrl_c_in_the_middle_of_up_takes_everything_back() {
     let lab = Lab::planned();
     let mut interrupted = 0;
-    for round in 0..6 {
+    for round in 0..3 {
         let up = lab
             .command(&["up", "--nodes", "16"])
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        thread::sleep(Duration::from_millis(30 + round * 10));
+        thread::sleep(Duration::from_millis(30 + round * 25));
         kill(Pid::from_raw(up.id() as i32), Signal::SIGINT).unwrap();
         let output = up.wait_with_output().unwrap();
         if output.status.code() == Some(2) {
@@ -417,27 +428,4 @@ fn a_lab_file_makes_the_lab_it_describes() {
             }
         }
     }
-}
-
-#[test]
-fn a_mistake_in_a_lab_file_is_shown_in_its_place_and_nothing_is_built() {
-    let lab = Lab::planned();
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("lab.toml");
-    std::fs::write(
-        &path,
-        "[[link]]\nname = \"ring0\"\nmttu = 9000\n[[node]]\nname = \"a\"\n",
-    )
-    .unwrap();
-    let ran = lab.run(&["up", "--file", path.to_str().unwrap()]);
-    assert_eq!(ran.code, Some(2));
-    for part in [
-        "lab.toml:3",
-        "[[link]] \"ring0\" has no key \"mttu\"",
-        "did you mean \"mtu\"",
-        "mtu, name, serial, switch",
-    ] {
-        assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
-    }
-    assert_eq!(remains(lab.name()), Vec::<String>::new());
 }

@@ -6,8 +6,11 @@ use std::path::Path;
 
 use hawser_files::{FileError, Folder};
 
+use super::list::ListError;
+use super::mounts::{MOUNTS, Mount};
 use super::parameters::Parameters;
 use super::volumes::file_identity;
+use super::zfs::{FileSystem, file_systems, not_mounted};
 use crate::exports::file::ExportsFile;
 use crate::exports::nfs::Directory;
 use crate::exports::resolve::ExportsError;
@@ -21,17 +24,32 @@ pub enum DirectoriesError {
     /// It cannot be looked at.
     #[error(transparent)]
     File(#[from] FileError),
+    /// ZFS does not list its file systems.
+    #[error(transparent)]
+    List(#[from] ListError),
 }
 
 /// All that the file names, each once.
 pub fn find(
     parameters: &Parameters,
+    mount: &Mount,
     file: &ExportsFile,
 ) -> Result<Vec<Directory>, DirectoriesError> {
-    let mut directories: Vec<Directory> = Vec::new();
     if file.nfs.is_empty() {
-        return Ok(directories);
+        return Ok(Vec::new());
     }
+    let zfs = mount.zpool().map_or(Ok(Vec::new()), file_systems)?;
+    let mounts = fs::read_to_string(MOUNTS).map_err(FileError::io("read", MOUNTS))?;
+    look(parameters, file, &zfs, &mounts)
+}
+
+fn look(
+    parameters: &Parameters,
+    file: &ExportsFile,
+    zfs: &[FileSystem],
+    mounts: &str,
+) -> Result<Vec<Directory>, DirectoriesError> {
+    let mut directories: Vec<Directory> = Vec::new();
     let root = &parameters.root;
     let pool = Folder::open(root)?;
     let real = fs::canonicalize(root).map_err(FileError::io("realpath", root))?;
@@ -57,6 +75,14 @@ pub fn find(
             "." => real.clone(),
             name => real.join(name),
         };
+        // What is seen below its mount point looks like an empty directory of the pool.
+        if let Some(missing) = not_mounted(zfs, mounts, &path) {
+            return Err(DirectoriesError::from(ExportsError::NotMounted {
+                directory: name,
+                dataset: missing.name.clone(),
+                why: missing.why,
+            }));
+        }
         directories.push(Directory {
             identity: file_identity(&about, &name),
             // mountd looks for what a client asks for by its real name.
@@ -73,6 +99,7 @@ mod tests {
 
     use hawser_model::cluster_file::Backend;
 
+    use super::super::zfs::listed;
     use super::*;
     use crate::exports::file::parse;
 
@@ -91,12 +118,13 @@ mod tests {
             backend: Backend::Tgt,
             volume_group: None,
         };
-        let look = |name: &str| {
+        let look_at = |name: &str, zfs: &[FileSystem], mounts: &str| {
             let text =
                 format!("[[nfs]]\ndirectory = \"{name}\"\nclients = [\"*\"]\noptions = \"ro\"\n");
             let file = parse(&text, "exports.toml").unwrap();
-            find(&parameters, &file).map_err(|error| error.to_string())
+            super::look(&parameters, &file, zfs, mounts).map_err(|error| error.to_string())
         };
+        let look = |name: &str| look_at(name, &[], "");
         let below = look("home/a").unwrap().remove(0);
         assert_eq!(below.path, root.join("home/a").display().to_string());
         assert_eq!(look(".").unwrap()[0].path, root.display().to_string());
@@ -120,5 +148,17 @@ mod tests {
         ] {
             assert_eq!(look(name).unwrap_err(), why.to_string());
         }
+
+        // A file system of ZFS that is to be mounted there, and is not.
+        let (pool, home) = (root.display(), root.join("home"));
+        let home = home.display();
+        let text = format!("tank\ton\t-\t{pool}\ntank/home\ton\tunavailable\t{home}\n");
+        let zfs = listed(&text).unwrap();
+        let mounts = format!("40 22 0:32 / {pool} rw - zfs tank rw\n");
+        let refused = look_at("home/a", &zfs, &mounts).unwrap_err();
+        let named = "directory \"home/a\" is in the ZFS file system tank/home, which is not mounted (its key is not loaded)";
+        assert!(refused.starts_with(named), "{refused}");
+        let mounts = format!("{mounts}41 40 0:33 / {home} rw - zfs tank/home rw\n");
+        assert_eq!(look_at("home/a", &zfs, &mounts).unwrap(), [below]);
     }
 }

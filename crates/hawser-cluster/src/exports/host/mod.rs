@@ -2,6 +2,7 @@
 
 mod cib;
 mod directories;
+mod list;
 mod lock;
 mod mounts;
 mod open;
@@ -11,9 +12,11 @@ mod secret;
 pub mod storage;
 mod storage_id;
 mod volumes;
+mod zfs;
 
 pub use cib::{CibError, parameters as parameters_from_cib, pools as pools_in_cib};
 pub use directories::{DirectoriesError, find as find_directories};
+pub use list::ListError;
 pub use lock::{Change, LOOK_AGAIN, Lock, Look};
 pub use mounts::{Mount, devices_below, is_mounted, mounted};
 pub use open::{

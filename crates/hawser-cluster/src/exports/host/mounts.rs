@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use hawser_model::mountinfo;
+use hawser_model::mountinfo::{self, Mounted};
 
 /// A mounted file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,10 +15,21 @@ pub struct Mount {
     pub source: String,
 }
 
+impl Mount {
+    /// The ZFS pool that it is of.
+    pub fn zpool(&self) -> Option<&str> {
+        let pool = self.source.split('/').next();
+        pool.filter(|_| self.fstype == "zfs")
+    }
+}
+
+/// What is mounted, as this process sees it.
+pub const MOUNTS: &str = "/proc/self/mountinfo";
+
 /// What is mounted at this very place. `None`: nothing, so what is seen there is another file
 /// system's empty folder and not the pool.
 pub fn mounted(place: &Path) -> std::io::Result<Option<Mount>> {
-    let text = fs::read_to_string("/proc/self/mountinfo")?;
+    let text = fs::read_to_string(MOUNTS)?;
     let place = fs::canonicalize(place)?;
     Ok(find(&text, &place.to_string_lossy()))
 }
@@ -46,10 +57,14 @@ pub fn devices_below(text: &str, root: &Path) -> BTreeSet<(u64, u64)> {
 /// Whether what lies at this path is on another machine, so that to look at it may take for ever. No pool is:
 /// a pool is made of this head's devices.
 pub fn is_remote(text: &str, path: &Path) -> bool {
+    on_top(text, path).is_some_and(|it| REMOTE.contains(&it.fstype))
+}
+
+/// The mounted file system that what is seen at this path lies in.
+pub fn on_top<'a>(text: &'a str, path: &Path) -> Option<Mounted<'a>> {
     // Of several at one place, the last one is on top.
     let above = mountinfo::mounted(text).filter(|it| path.starts_with(&it.place));
-    let on_top = above.max_by_key(|it| Path::new(&it.place).components().count());
-    on_top.is_some_and(|it| REMOTE.contains(&it.fstype))
+    above.max_by_key(|it| Path::new(&it.place).components().count())
 }
 
 /// File systems of other machines, as the kernel calls them.

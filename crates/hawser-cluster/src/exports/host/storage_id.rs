@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::mounts::mounted;
+use super::mounts::{Mount, mounted};
 use super::parameters::Parameters;
 
 /// A file of a file system, or a block device.
@@ -63,14 +63,13 @@ pub fn of_pool(parameters: &Parameters) -> std::io::Result<StorageIds> {
         Err(error) if error.kind() == ErrorKind::NotFound => None,
         mount => mount?,
     };
-    let zfs = mount.clone().filter(|mount| mount.fstype == "zfs");
+    let zpool = mount.as_ref().and_then(Mount::zpool);
     // Files are volumes only where there are no others.
-    if mount.is_some() && zfs.is_none() && parameters.volume_group.is_none() {
+    if mount.is_some() && zpool.is_none() && parameters.volume_group.is_none() {
         below(root, &|name| name.ends_with(".img"), &mut all)?;
     }
-    let zfs = zfs.map_or(parameters.pool.clone(), |mount| mount.source);
-    let zfs = zfs.split('/').next().unwrap_or_default();
-    devices(&Path::new("/dev/zvol").join(zfs), &mut all)?;
+    let zpool = zpool.unwrap_or(&parameters.pool);
+    devices(&Path::new("/dev/zvol").join(zpool), &mut all)?;
     if let Some(group) = &parameters.volume_group {
         devices(&Path::new("/dev").join(group), &mut all)?;
         // The volume that holds the pool's own files is none that is offered.

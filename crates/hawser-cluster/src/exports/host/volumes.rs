@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hawser_files::{FileError, Folder};
-use hawser_tool::{Deadline, Tool};
+use hawser_tool::Deadline;
 
+use super::list::{ListError, lines, output};
 use super::mounts::Mount;
 use super::parameters::Parameters;
 use crate::exports::desired::Volume;
@@ -46,22 +47,9 @@ pub enum VolumesError {
         /// Where the other is.
         other: String,
     },
-    /// A program is missing or fails.
-    #[error("{program}: {reason}")]
-    Program {
-        /// Its command line.
-        program: String,
-        /// What it says.
-        reason: String,
-    },
-    /// Its output is not understood.
-    #[error("{program} says \"{line}\", which is not understood")]
-    Output {
-        /// Its command line.
-        program: String,
-        /// The line.
-        line: String,
-    },
+    /// ZFS or LVM does not list them.
+    #[error(transparent)]
+    List(#[from] ListError),
     /// A device that does not come.
     #[error("{0} is not there {wait} s after the import: udev has not made it", wait = DEVICES.as_secs())]
     NoDevice(String),
@@ -86,8 +74,7 @@ pub fn find(
 ) -> Result<Vec<Volume>, VolumesError> {
     let volumes = if let Some(group) = &parameters.volume_group {
         lvm(group, &parameters.root)?
-    } else if mount.fstype == "zfs" {
-        let pool = mount.source.split('/').next().unwrap_or_default();
+    } else if let Some(pool) = mount.zpool() {
         zfs(pool)?
     } else {
         files(&parameters.root, HOLES.contains(&&*mount.fstype), shared)?
@@ -236,7 +223,7 @@ fn zfs(pool: &str) -> Result<Vec<Volume>, VolumesError> {
     Ok(volumes)
 }
 
-fn zfs_volumes(text: &str, pool: &str) -> Result<Vec<Volume>, VolumesError> {
+fn zfs_volumes(text: &str, pool: &str) -> Result<Vec<Volume>, ListError> {
     let one = |line: &str| {
         let mut columns = line.split('\t');
         let whole = columns.next()?;
@@ -270,7 +257,7 @@ fn lvm(group: &str, root: &Path) -> Result<Vec<Volume>, VolumesError> {
     Ok(volumes)
 }
 
-fn lvm_volumes(text: &str) -> Result<Vec<Volume>, VolumesError> {
+fn lvm_volumes(text: &str) -> Result<Vec<Volume>, ListError> {
     let one = |line: &str| {
         let columns: Vec<&str> = line.trim_start().split('\t').collect();
         let [name, uuid, bytes, attributes, path] = columns[..] else {
@@ -288,31 +275,6 @@ fn lvm_volumes(text: &str) -> Result<Vec<Volume>, VolumesError> {
         Some("-mMoOrRCV".contains(kind).then_some(volume))
     };
     Ok(lines(text, "lvs", one)?.into_iter().flatten().collect())
-}
-
-fn lines<T>(
-    text: &str,
-    program: &str,
-    one: impl Fn(&str) -> Option<T>,
-) -> Result<Vec<T>, VolumesError> {
-    let read = |line: &str| {
-        one(line).ok_or_else(|| VolumesError::Output {
-            program: program.to_owned(),
-            line: line.to_owned(),
-        })
-    };
-    text.lines().map(read).collect()
-}
-
-/// What a command says of this.
-fn output(command: &str, of: &str) -> Result<String, VolumesError> {
-    let mut words = command.split(' ');
-    let tool = Tool::new(words.next().unwrap_or_default());
-    let text = tool.args(words).args([of]).text();
-    text.map_err(|error| VolumesError::Program {
-        program: format!("{command} {of}"),
-        reason: error.reason(),
-    })
 }
 
 #[cfg(test)]

@@ -167,6 +167,20 @@ pub enum ExportsError {
     /// A directory that is somewhere else.
     #[error("directory \"{0}\" is behind a symbolic link: name the directory itself")]
     Link(String),
+    /// A directory whose own file system is not there.
+    #[error(
+        "directory \"{directory}\" is in the ZFS file system {dataset}, which is not mounted{}: clients would write to the folder below it; \
+         mount it (zfs mount -l {dataset}), or say that it never is (zfs set canmount=off {dataset})",
+        .why.map_or(String::new(), |why| format!(" ({why})"))
+    )]
+    NotMounted {
+        /// The directory.
+        directory: String,
+        /// The file system.
+        dataset: String,
+        /// Why it is not, if that is known.
+        why: Option<&'static str>,
+    },
     /// A serial number that another unit has.
     #[error("\"{unit}\" is to have the serial number {serial}, which \"{other}\" has")]
     SerialTaken {

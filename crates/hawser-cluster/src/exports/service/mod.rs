@@ -182,7 +182,7 @@ pub fn wanted(parameters: &Parameters) -> Result<Wanted, ServiceError> {
         path: shown.clone(),
         errors,
     };
-    let directories = find_directories(parameters, &file).map_err(|error| match error {
+    let directories = find_directories(parameters, &mount, &file).map_err(|error| match error {
         DirectoriesError::Exports(error) => wrong(vec![error]),
         error => error.into(),
     })?;

@@ -57,6 +57,24 @@ impl ExportsFile {
             && self.target_groups.is_empty()
             && self.views.is_empty()
     }
+
+    /// Whether it names this volume, and does not mean it by a rule.
+    pub fn names(&self, volume: &str) -> bool {
+        let units = self.units.iter().map(|unit| &unit.volume);
+        let seen = self
+            .views
+            .iter()
+            .flat_map(|view| view.units.iter().flatten());
+        units.chain(seen).any(|name| name.as_str() == volume)
+    }
+
+    /// Whether it offers a volume of this name, if there is one.
+    pub fn offers(&self, volume: &str) -> bool {
+        let mut units = self.units.iter();
+        let listed = self.units.is_empty() || units.any(|unit| unit.volume.as_str() == volume);
+        let seen = self.views.is_empty() || self.views.iter().any(|view| view.shows(volume));
+        listed && seen && !self.is_nfs_only()
+    }
 }
 
 /// What holds for units that do not say otherwise.
@@ -219,6 +237,20 @@ pub struct View {
     /// The number of the unit in this view, when it is one unit.
     #[schemars(range(min = 0, max = 16_383))]
     pub lun: Option<At<u16>>,
+}
+
+impl View {
+    /// Whether it shows a unit of this name.
+    pub fn shows(&self, unit: &str) -> bool {
+        match (&self.units, &self.prefix) {
+            (Some(named), _) => named.iter().any(|name| name.as_str() == unit),
+            (None, Some(prefix)) => {
+                let below = unit.strip_prefix(prefix.trim_end_matches('/'));
+                below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            }
+            (None, None) => true,
+        }
+    }
 }
 
 /// A directory offered by NFS. For clients with other options it is listed again.

@@ -15,6 +15,7 @@ use super::list::{ListError, lines, output};
 use super::mounts::Mount;
 use super::parameters::Parameters;
 use crate::exports::desired::Volume;
+use crate::exports::file::ExportsFile;
 
 /// Volumes that cannot be listed.
 #[derive(Debug, thiserror::Error)]
@@ -51,8 +52,21 @@ pub enum VolumesError {
     #[error(transparent)]
     List(#[from] ListError),
     /// A device that does not come.
-    #[error("{0} is not there {wait} s after the import: udev has not made it", wait = DEVICES.as_secs())]
+    #[error(
+        "{0} is not there {wait} s after the import: udev has not made it, or `zfs receive` was cut short when it made the volume",
+        wait = DEVICES.as_secs()
+    )]
     NoDevice(String),
+    /// A zvol without a key.
+    #[error(
+        "volume {0} has no device, since its key is not loaded: zfs load-key {0}, or do not offer it"
+    )]
+    Locked(String),
+    /// A zvol that is to have no device.
+    #[error(
+        "volume {0} has no device, since its volmode is none: zfs set volmode=dev {0}, or do not offer it"
+    )]
+    Hidden(String),
 }
 
 /// The ending of files that are volumes.
@@ -65,17 +79,18 @@ const PATH_MAX: usize = 4096;
 /// many volumes, or is busy, takes more than ten seconds.
 const DEVICES: Duration = Duration::from_secs(60);
 
-/// All volumes of a mounted pool. No two have one name or one identity, but for files that `shared` says lie in a
+/// All volumes of a mounted pool; those that the file offers have their devices. No two have one name or one identity, but for files that `shared` says lie in a
 /// directory that is exported: there clients name and link what they like, and none of it is offered as a unit.
 pub fn find(
     parameters: &Parameters,
     mount: &Mount,
+    file: &ExportsFile,
     shared: &dyn Fn(&Path) -> bool,
 ) -> Result<Vec<Volume>, VolumesError> {
     let volumes = if let Some(group) = &parameters.volume_group {
         lvm(group, &parameters.root)?
     } else if let Some(pool) = mount.zpool() {
-        zfs(pool)?
+        zfs(pool, file)?
     } else {
         files(&parameters.root, HOLES.contains(&&*mount.fstype), shared)?
     };
@@ -210,35 +225,77 @@ pub(super) fn file_identity(about: &fs::Metadata, name: &str) -> String {
     }
 }
 
-fn zfs(pool: &str) -> Result<Vec<Volume>, VolumesError> {
-    let text = output("zfs list -H -p -r -t volume -o name,guid,volsize", pool)?;
-    let volumes = zfs_volumes(&text, pool)?;
-    let deadline = Deadline::after(DEVICES);
-    for volume in &volumes {
-        let there = || Path::new(&volume.path).exists();
-        if !deadline.holds(Duration::from_millis(50), there) {
-            return Err(VolumesError::NoDevice(volume.path.clone()));
+fn zfs(pool: &str, file: &ExportsFile) -> Result<Vec<Volume>, VolumesError> {
+    let columns = "name,guid,volsize,volmode,keystatus";
+    let text = output(&format!("zfs list -H -p -r -t volume -o {columns}"), pool)?;
+    let volumes = with_devices(zvols(&text, pool)?, pool, file)?;
+    wait(&volumes, file, Deadline::after(DEVICES))?;
+    Ok(volumes)
+}
+
+/// A volume of ZFS's, and what may keep a device from it.
+struct Zvol {
+    volume: Volume,
+    /// `volmode=none`.
+    hidden: bool,
+    /// Its key is not loaded.
+    locked: bool,
+}
+
+fn zvols(text: &str, pool: &str) -> Result<Vec<Zvol>, ListError> {
+    let one = |line: &str| {
+        let columns: Vec<&str> = line.split('\t').collect();
+        let [whole, guid, bytes, volmode, keystatus] = columns[..] else {
+            return None;
+        };
+        let guid: u64 = guid.parse().ok()?;
+        let volume = Volume {
+            name: whole.strip_prefix(pool)?.strip_prefix('/')?.to_owned(),
+            identity: format!("zfs:{guid}"),
+            path: format!("/dev/zvol/{whole}"),
+            bytes: bytes.parse().ok()?,
+            // Asked when the device is there.
+            discards: false,
+        };
+        Some(Zvol {
+            volume,
+            hidden: volmode == "none",
+            locked: keystatus == "unavailable",
+        })
+    };
+    lines(text, "zfs list", one)
+}
+
+/// All but those that are hidden. One that the file offers and that has no device is an error: clients would take it for a
+/// broken disk.
+fn with_devices(
+    all: Vec<Zvol>,
+    pool: &str,
+    file: &ExportsFile,
+) -> Result<Vec<Volume>, VolumesError> {
+    let mut volumes = Vec::new();
+    for zvol in all {
+        let name = &zvol.volume.name;
+        let whole = || format!("{pool}/{name}");
+        match () {
+            () if zvol.hidden && file.names(name) => return Err(VolumesError::Hidden(whole())),
+            () if zvol.hidden => {}
+            () if zvol.locked && file.offers(name) => return Err(VolumesError::Locked(whole())),
+            () => volumes.push(zvol.volume),
         }
     }
     Ok(volumes)
 }
 
-fn zfs_volumes(text: &str, pool: &str) -> Result<Vec<Volume>, ListError> {
-    let one = |line: &str| {
-        let mut columns = line.split('\t');
-        let whole = columns.next()?;
-        let guid: u64 = columns.next()?.parse().ok()?;
-        let bytes = columns.next()?.parse().ok()?;
-        Some(Volume {
-            name: whole.strip_prefix(pool)?.strip_prefix('/')?.to_owned(),
-            identity: format!("zfs:{guid}"),
-            path: format!("/dev/zvol/{whole}"),
-            bytes,
-            // Asked when the device is there.
-            discards: false,
-        })
-    };
-    lines(text, "zfs list", one)
+/// Until the volumes that the file offers have their devices.
+fn wait(volumes: &[Volume], file: &ExportsFile, until: Deadline) -> Result<(), VolumesError> {
+    for volume in volumes.iter().filter(|volume| file.offers(&volume.name)) {
+        let there = || Path::new(&volume.path).exists();
+        if !until.holds(Duration::from_millis(50), there) {
+            return Err(VolumesError::NoDevice(volume.path.clone()));
+        }
+    }
+    Ok(())
 }
 
 fn lvm(group: &str, root: &Path) -> Result<Vec<Volume>, VolumesError> {

@@ -88,16 +88,10 @@ impl Work<'_> {
         let Some(prefix) = &view.prefix else {
             return all().collect();
         };
-        let prefix = prefix.trim_end_matches('/');
-        let below = |name: &String| {
-            name == prefix
-                || name
-                    .strip_prefix(prefix)
-                    .is_some_and(|rest| rest.starts_with('/'))
-        };
-        let shown: Vec<String> = all().filter(below).collect();
+        let shown: Vec<String> = all().filter(|name| view.shows(name)).collect();
         if shown.is_empty() {
-            let (view, prefix) = (view.name.to_string(), prefix.to_owned());
+            let prefix = prefix.trim_end_matches('/').to_owned();
+            let view = view.name.to_string();
             self.errors.insert(ExportsError::EmptyView { view, prefix });
         }
         shown

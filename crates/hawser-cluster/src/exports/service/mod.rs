@@ -186,7 +186,9 @@ pub fn wanted(parameters: &Parameters) -> Result<Wanted, ServiceError> {
         DirectoriesError::Exports(error) => wrong(vec![error]),
         error => error.into(),
     })?;
-    let volumes = find_volumes(parameters, &mount, &|name| shared(&directories, name))?;
+    let volumes = find_volumes(parameters, &mount, &file, &|name| {
+        shared(&directories, name)
+    })?;
     let volumes = apart(&file, volumes, &directories).map_err(wrong)?;
     // What is being served is known as well, whatever became of the file.
     let served = Saved::read(&parameters.pool)?;

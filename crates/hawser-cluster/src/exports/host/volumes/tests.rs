@@ -1,16 +1,70 @@
 //! Volumes as files, zvols and logical volumes.
 
 use super::*;
+use crate::exports::file::parse;
 
 #[test]
 fn zvols_are_known_by_their_guid() {
-    let text = "tank/vm/disk1\t9223372036854775808\t1073741824\ntank/b\t7\t512\n";
-    let volumes = zfs_volumes(text, "tank").unwrap();
+    let text = "tank/vm/disk1\t9223372036854775808\t1073741824\tdefault\t-\n\
+                tank/b\t7\t512\tdev\tavailable\n";
+    let volumes = zvols(text, "tank").unwrap();
+    let volumes: Vec<Volume> = volumes.into_iter().map(|zvol| zvol.volume).collect();
     assert_eq!(volumes[0].name, "vm/disk1");
     assert_eq!(volumes[0].identity, "zfs:9223372036854775808");
     assert_eq!(volumes[0].path, "/dev/zvol/tank/vm/disk1");
     assert_eq!(volumes[1].bytes, 512);
-    assert!(zfs_volumes("tank2/x\t1\t2\n", "tank").is_err());
+    assert!(zvols("tank2/x\t1\t2\tdefault\t-\n", "tank").is_err());
+}
+
+#[test]
+fn only_a_zvol_that_is_offered_needs_a_device() {
+    let text = "tank/vm/a\t1\t512\tdefault\t-\n\
+                tank/backup\t2\t512\tnone\t-\n\
+                tank/locked\t3\t512\tdefault\tunavailable\n";
+    let with = |text: &str, file: &str| {
+        let file = parse(file, "exports.toml").unwrap();
+        let volumes = with_devices(zvols(text, "tank").unwrap(), "tank", &file)?;
+        wait(&volumes, &file, Deadline::after(Duration::ZERO))?;
+        Ok(volumes.into_iter().map(|volume| volume.name).collect())
+    };
+    let refused = |text: &str, file: &str| -> String {
+        let found: Result<Vec<String>, VolumesError> = with(text, file);
+        found.unwrap_err().to_string()
+    };
+    let unit = |name: &str| format!("[[unit]]\nvolume = \"{name}\"\n");
+    let nfs = "[[nfs]]\ndirectory = \"home\"\nclients = [\"*\"]\n";
+    // No device is there, and none is waited for.
+    assert_eq!(with(text, nfs).unwrap(), ["vm/a", "locked"]);
+    let other = "[[view]]\nname = \"v\"\nprefix = \"other\"\n";
+    assert_eq!(with(text, other).unwrap(), ["vm/a", "locked"]);
+    let found = refused(text, &unit("vm/a"));
+    assert!(
+        found.starts_with("/dev/zvol/tank/vm/a is not there"),
+        "{found}"
+    );
+    let found = refused(text, "[[view]]\nname = \"v\"\nprefix = \"vm\"\n");
+    assert!(
+        found.starts_with("/dev/zvol/tank/vm/a is not there"),
+        "{found}"
+    );
+    // An empty file offers what can be offered, and one that is named must be there.
+    let backup = "tank/backup\t2\t512\tnone\t-\n";
+    assert_eq!(with(backup, "").unwrap(), [""; 0]);
+    for file in [
+        unit("backup"),
+        "[[view]]\nname = \"v\"\nunits = [\"backup\"]\n".to_owned(),
+    ] {
+        let found = refused(backup, &file);
+        assert!(found.contains("its volmode is none"), "{found}");
+    }
+    let locked = "tank/locked\t3\t512\tdefault\tunavailable\n";
+    for file in [unit("locked"), String::new()] {
+        let found = refused(locked, &file);
+        assert!(
+            found.starts_with("volume tank/locked has no device, since its key"),
+            "{found}"
+        );
+    }
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub use open::{
     process,
 };
 pub use parameters::Parameters;
-pub use saved::{Copies, FOLDER, Made, Mark, Saved, SavedError};
+pub use saved::{Copies, FOLDER, KEPT, Made, Mark, Saved, SavedError, write_kept};
 pub use secret::{SecretError, read as read_secret};
 pub use storage_id::{StorageId, StorageIds, at as storage_ids_at, of_pool as storage_ids_of_pool};
 pub use volumes::{VolumesError, find as find_volumes};

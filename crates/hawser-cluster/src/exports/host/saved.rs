@@ -20,6 +20,23 @@ use crate::exports::tgt::{Instance, Targets};
 /// Where the copies are.
 pub const FOLDER: &str = "/run/hawser/exports";
 
+/// What the copy, and what a pool remembers, must be to be read. Both grow with units times hosts: 300 units for 48 hosts are 1 MiB.
+pub const KEPT: Expected = Expected {
+    limit: 64 << 20,
+    ..Expected::OF_ROOT
+};
+
+/// Writes a file that is read so, unless it could not be.
+pub fn write_kept(path: &Path, text: &str) -> Result<(), FileError> {
+    match text.len() as u64 > KEPT.limit {
+        true => Err(FileError::Size {
+            path: path.to_owned(),
+            limit: KEPT.limit,
+        }),
+        false => hawser_files::replace(path, text.as_bytes(), 0o600),
+    }
+}
+
 /// The folder that the copies are in, and the user whose they must be.
 #[derive(Clone, Debug)]
 pub struct Copies {
@@ -142,7 +159,7 @@ impl Saved {
         let path = path(folder, pool);
         let expected = Expected {
             owner: folder.owner,
-            ..Expected::OF_ROOT
+            ..KEPT
         };
         let Some(text) = hawser_files::read(&path, expected)? else {
             return Ok(None);
@@ -206,7 +223,7 @@ impl Saved {
     pub fn write(&self, folder: &Path) -> Result<(), SavedError> {
         let text = serde_json::to_string_pretty(self).unwrap_or_default() + "\n";
         let path = path(folder, &self.parameters.pool);
-        Ok(hawser_files::replace(&path, text.as_bytes(), 0o600)?)
+        Ok(write_kept(&path, &text)?)
     }
 
     /// Removes the copy of a pool.
@@ -225,5 +242,16 @@ mod tests {
         assert!(mark.is_of("correct horse") && !mark.is_of("correct house"));
         assert!(!format!("{mark:?}").contains("horse"));
         assert_ne!(mark, Mark::of("correct horse").unwrap());
+    }
+
+    #[test]
+    fn nothing_is_written_that_could_not_be_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tank.json");
+        let text = "x".repeat(usize::try_from(KEPT.limit).unwrap());
+        write_kept(&path, &text).unwrap();
+        let refused = write_kept(&path, &(text.clone() + "x")).unwrap_err();
+        assert!(matches!(refused, FileError::Size { .. }), "{refused}");
+        assert_eq!(fs::read(&path).unwrap().len(), text.len());
     }
 }

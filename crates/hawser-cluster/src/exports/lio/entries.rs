@@ -1,7 +1,7 @@
 //! The part of the tree that a pool is to have, in the order in which the kernel takes it: what is
 //! behind the units, then each target with its units, its hosts, its addresses, and last that it is on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hawser_model::cluster_file::SecretRef;
 use sha2::{Digest as _, Sha256};
@@ -104,6 +104,7 @@ pub fn entries(
 ) -> Vec<WantedEntry> {
     let mut list = List {
         entries: Vec::new(),
+        folders: BTreeSet::new(),
         digests,
         reservations,
     };
@@ -118,6 +119,7 @@ pub fn entries(
 
 struct List<'a> {
     entries: Vec<WantedEntry>,
+    folders: BTreeSet<String>,
     digests: &'a BTreeMap<SecretRef, Digest>,
     reservations: &'a Reservations,
 }
@@ -128,7 +130,7 @@ impl List<'_> {
     }
 
     fn folder(&mut self, path: &str) {
-        if !self.entries.iter().any(|entry| entry.path == path) {
+        if self.folders.insert(path.to_owned()) {
             self.add(path.to_owned(), Is::Folder);
         }
     }

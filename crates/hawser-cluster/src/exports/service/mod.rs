@@ -27,8 +27,8 @@ use super::broken::BrokenExports;
 use super::desired::Desired;
 use super::file::{self, ExportsFile};
 use super::host::{
-    Change, DirectoriesError, Lock, Look, Parameters, Saved, SavedError, SecretError, VolumesError,
-    find_directories, find_volumes, mounted,
+    Change, DirectoriesError, KEPT, Lock, Look, Parameters, Saved, SavedError, SecretError,
+    VolumesError, find_directories, find_volumes, mounted,
 };
 use super::lio::reservations::{self, Reservations, ReservationsError};
 use super::lio::{ConfigfsError, KernelError};
@@ -166,15 +166,15 @@ pub fn wanted(parameters: &Parameters) -> Result<Wanted, ServiceError> {
     let mount = mount.ok_or_else(not_mounted)?;
     let path = parameters.file();
     let pool = Folder::open(root)?;
-    let read = |name: &str| pool.read_text(name.as_ref(), Expected::OF_ROOT);
-    let text = read(Parameters::FILE)?.ok_or_else(|| ServiceError::NoFile {
+    let read = |name: &str, expected| pool.read_text(name.as_ref(), expected);
+    let text = read(Parameters::FILE, Expected::OF_ROOT)?.ok_or_else(|| ServiceError::NoFile {
         path: path.display().to_string(),
     })?;
     let shown = path.display().to_string();
     let file: ExportsFile =
         file::parse(&text, &shown).map_err(|errors| ServiceError::File(Box::new(errors)))?;
     let state_path = parameters.state();
-    let remembered = match read(Parameters::STATE)? {
+    let remembered = match read(Parameters::STATE, KEPT)? {
         Some(text) => State::parse(&text, &state_path.display().to_string())?,
         None => State::default(),
     };
@@ -203,7 +203,7 @@ pub fn wanted(parameters: &Parameters) -> Result<Wanted, ServiceError> {
         return Err(ServiceError::NoAuthority { path: shown });
     }
     desired.nfs = resolve_nfs(&file, &directories, &mut state, &parameters.pool);
-    let clients = match read(Record::FILE) {
+    let clients = match read(Record::FILE, Expected::OF_ROOT) {
         Ok(text) => text.map_or(Ok(Record::default()), |text| Record::parse(&text)),
         Err(error) => Err(error.to_string()),
     };

@@ -15,7 +15,7 @@ use super::seen::{self, Scope};
 use super::server::{self, NFS, iscsi};
 use super::{Said, ServiceError, Wanted, wanted};
 use crate::exports::desired::Desired;
-use crate::exports::host::{FOLDER, Lock, Parameters, Saved, StorageId};
+use crate::exports::host::{FOLDER, Lock, Parameters, Saved, StorageId, write_kept};
 use crate::exports::nfs::reclaim;
 
 /// Makes the target offer what the pool is to offer. `said` hears what is done, in words.
@@ -220,7 +220,7 @@ fn volumes(desired: &Desired) -> BTreeMap<String, StorageId> {
 fn remember(parameters: &Parameters, wanted: &Wanted) -> Result<(), ServiceError> {
     if wanted.state != wanted.remembered || !parameters.state().exists() {
         let text = wanted.state.to_text();
-        hawser_files::replace(&parameters.state(), text.as_bytes(), 0o600)?;
+        write_kept(&parameters.state(), &text)?;
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use hawser_files::Expected;
 use hawser_model::cluster_file::Backend;
 use hawser_tool::Deadline;
 use tempfile::TempDir;
@@ -198,6 +199,27 @@ fn what_is_there_under_a_wanted_name_and_number_is_left_alone() {
     world.stop().unwrap();
     assert_eq!((world.tgtd().shown(), world.saved()), (before, None));
     assert_eq!(world.health().unwrap(), Health::Stopped);
+}
+
+#[test]
+fn many_units_for_many_hosts_are_watched_and_stopped() {
+    let names: Vec<String> = (0..400).map(|i| format!("disk{i}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut world = World::with(&names);
+    let hosts: Vec<String> = (0..48)
+        .map(|i| format!("\"iqn.1998-01.com.vmware:host{i}\""))
+        .collect();
+    let hosts = hosts.join(", ");
+    world
+        .start(&format!(
+            "[[host_group]]\nname = \"h\"\nmembers = [{hosts}]\n[[view]]\nname = \"v\"\nhost_group = \"h\"\n"
+        ))
+        .unwrap();
+    let copy = fs::metadata(world.run().join("tank.json")).unwrap().len();
+    assert!(copy > Expected::OF_ROOT.limit, "{copy}");
+    assert_eq!(world.health().unwrap(), Health::Running);
+    world.stop().unwrap();
+    assert_eq!(world.saved(), None);
 }
 
 #[test]

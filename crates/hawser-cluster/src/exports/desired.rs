@@ -24,13 +24,6 @@ pub struct Volume {
     pub discards: bool,
 }
 
-impl Volume {
-    /// Whether it is a file of the pool's own file system, not a device.
-    pub fn is_file(&self) -> bool {
-        self.identity.starts_with("inode:")
-    }
-}
-
 /// The pool around the volumes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Context {

@@ -1,6 +1,7 @@
 //! `exports.toml`, in the root of a pool.
 
 use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
 
 use hawser_model::toml_file::{self, At, FileErrors, SecretRef};
 use schemars::JsonSchema;
@@ -66,6 +67,12 @@ impl ExportsFile {
             .iter()
             .flat_map(|view| view.units.iter().flatten());
         units.chain(seen).any(|name| name.as_str() == volume)
+    }
+
+    /// Whether what has this name below the pool's root lies in a directory that it offers by NFS.
+    pub fn shares(&self, name: &Path) -> bool {
+        let mut all = self.nfs.iter().map(|entry| entry.directory.as_str());
+        all.any(|directory| directory == "." || name.starts_with(directory))
     }
 
     /// Whether it offers a volume of this name, if there is one.

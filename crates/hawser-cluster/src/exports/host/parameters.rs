@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use hawser_model::cluster_file::Backend;
 use serde::{Deserialize, Serialize};
 
+use super::mounts::Mount;
 use crate::exports::desired::Context;
 
 /// What the exports of a pool are told.
@@ -47,6 +48,11 @@ impl Parameters {
     /// Whether a pool can have this name, which is also that of a file.
     pub fn is_name(pool: &str) -> bool {
         !pool.contains('/') && !pool.starts_with('.')
+    }
+
+    /// Whether its volumes are files: where it has no others.
+    pub fn has_files(&self, mount: &Mount) -> bool {
+        self.volume_group.is_none() && mount.zpool().is_none()
     }
 
     /// Where it says what it exports.

@@ -6,10 +6,12 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
+use hawser_files::{Expected, Folder};
 use serde::{Deserialize, Serialize};
 
 use super::mounts::{Mount, mounted};
 use super::parameters::Parameters;
+use crate::exports::file::{ExportsFile, parse};
 
 /// A file of a file system, or a block device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -64,9 +66,12 @@ pub fn of_pool(parameters: &Parameters) -> std::io::Result<StorageIds> {
         mount => mount?,
     };
     let zpool = mount.as_ref().and_then(Mount::zpool);
-    // Files are volumes only where there are no others.
-    if mount.is_some() && zpool.is_none() && parameters.volume_group.is_none() {
-        below(root, &|name| name.ends_with(".img"), &mut all)?;
+    if mount.as_ref().is_some_and(|it| parameters.has_files(it)) {
+        // What lies in an exported directory is offered as no unit. A server that has it open since it was one is known by
+        // its path.
+        let file = exports_file(root).unwrap_or_default();
+        let shared = |path: &Path| path.strip_prefix(root).is_ok_and(|name| file.shares(name));
+        below(root, &shared, &|name| name.ends_with(".img"), &mut all)?;
     }
     let zpool = zpool.unwrap_or(&parameters.pool);
     devices(&Path::new("/dev/zvol").join(zpool), &mut all)?;
@@ -79,8 +84,15 @@ pub fn of_pool(parameters: &Parameters) -> std::io::Result<StorageIds> {
     Ok(all)
 }
 
+/// What the pool says, if that can be read.
+fn exports_file(root: &Path) -> Option<ExportsFile> {
+    let pool = Folder::open(root).ok()?;
+    let text = pool.read_text(Parameters::FILE.as_ref(), Expected::OF_ROOT);
+    parse(&text.ok()??, Parameters::FILE).ok()
+}
+
 fn devices(folder: &Path, all: &mut StorageIds) -> std::io::Result<()> {
-    below(folder, &|_| true, all)?;
+    below(folder, &|_| false, &|_| true, all)?;
     all.retain(|place, path| {
         matches!(place, StorageId::Device(_)) || !Path::new(path).starts_with(folder)
     });
@@ -89,9 +101,17 @@ fn devices(folder: &Path, all: &mut StorageIds) -> std::io::Result<()> {
 
 /// Clients make and remove folders while this looks, as deep as they like: what is gone, or deeper than a path may
 /// be long, is none that could be offered.
-fn below(folder: &Path, fits: &dyn Fn(&str) -> bool, all: &mut StorageIds) -> std::io::Result<()> {
+fn below(
+    folder: &Path,
+    shared: &dyn Fn(&Path) -> bool,
+    fits: &dyn Fn(&str) -> bool,
+    all: &mut StorageIds,
+) -> std::io::Result<()> {
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
+        if shared(&folder) {
+            continue;
+        }
         let entries = match fs::read_dir(&folder) {
             Err(error) if no_volume(&error) => continue,
             entries => entries?,
@@ -133,6 +153,7 @@ fn no_volume(error: &std::io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
     use std::process::Command;
 
     #[test]
@@ -149,7 +170,25 @@ mod tests {
             .status();
         assert!(made.unwrap().success());
         let mut all = StorageIds::new();
-        below(folder.path(), &|name| name.ends_with(".img"), &mut all).unwrap();
+        let images = |name: &str| name.ends_with(".img");
+        below(folder.path(), &|_| false, &images, &mut all).unwrap();
         assert_eq!(all.len(), 1);
+    }
+
+    #[test]
+    fn a_folder_that_clients_of_nfs_have_is_not_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        fs::create_dir_all(root.join("home/a")).unwrap();
+        fs::write(root.join("home/a/b.img"), "").unwrap();
+        fs::write(root.join("c.img"), "").unwrap();
+        let closed = fs::Permissions::from_mode(0o000);
+        fs::set_permissions(root.join("home/a"), closed).unwrap();
+        let mut all = StorageIds::new();
+        below(root, &|path| path.ends_with("home"), &|_| true, &mut all).unwrap();
+        let only = root.join("c.img").display().to_string();
+        assert_eq!(all.into_values().collect::<Vec<_>>(), [only]);
+        let open = fs::Permissions::from_mode(0o700);
+        fs::set_permissions(root.join("home/a"), open).unwrap();
     }
 }

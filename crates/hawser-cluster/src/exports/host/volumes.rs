@@ -79,20 +79,18 @@ const PATH_MAX: usize = 4096;
 /// many volumes, or is busy, takes more than ten seconds.
 const DEVICES: Duration = Duration::from_secs(60);
 
-/// All volumes of a mounted pool; those that the file offers have their devices. No two have one name or one identity, but for files that `shared` says lie in a
-/// directory that is exported: there clients name and link what they like, and none of it is offered as a unit.
+/// All volumes of a mounted pool; those that the file offers have their devices. No two have one name or one identity.
 pub fn find(
     parameters: &Parameters,
     mount: &Mount,
     file: &ExportsFile,
-    shared: &dyn Fn(&Path) -> bool,
 ) -> Result<Vec<Volume>, VolumesError> {
     let volumes = if let Some(group) = &parameters.volume_group {
         lvm(group, &parameters.root)?
     } else if let Some(pool) = mount.zpool() {
         zfs(pool, file)?
     } else {
-        files(&parameters.root, HOLES.contains(&&*mount.fstype), shared)?
+        files(&parameters.root, HOLES.contains(&&*mount.fstype), file)?
     };
     let volumes: Vec<Volume> = volumes
         .into_iter()
@@ -101,16 +99,14 @@ pub fn find(
             ..volume
         })
         .collect();
-    let apart = |volume: &&Volume| !volume.is_file() || !shared(Path::new(&volume.name));
-    let apart: Vec<&Volume> = volumes.iter().filter(apart).collect();
-    different("name", &apart, |volume| &volume.name)?;
-    different("identity", &apart, |volume| &volume.identity)?;
+    different("name", &volumes, |volume| &volume.name)?;
+    different("identity", &volumes, |volume| &volume.identity)?;
     Ok(volumes)
 }
 
 fn different(
     what: &'static str,
-    volumes: &[&Volume],
+    volumes: &[Volume],
     of: impl Fn(&Volume) -> &String,
 ) -> Result<(), VolumesError> {
     let mut seen: BTreeMap<&String, &Volume> = BTreeMap::new();
@@ -141,20 +137,21 @@ fn discards(sys: &Path, device: &str) -> bool {
     most.is_some_and(|most| most.trim().parse::<u64>().is_ok_and(|most| most > 0))
 }
 
-/// The files below `root` that are volumes. `holes`: what is punched out of them is given back. No link is followed.
-fn files(
-    root: &Path,
-    holes: bool,
-    shared: &dyn Fn(&Path) -> bool,
-) -> Result<Vec<Volume>, VolumesError> {
+/// The files below `root` that are volumes. `holes`: what is punched out of them is given back. No link is followed, and no directory is
+/// entered that is offered by NFS: its clients decide how much there is, what it is called and what links there are, and none
+/// of it is offered as a unit.
+fn files(root: &Path, holes: bool, file: &ExportsFile) -> Result<Vec<Volume>, VolumesError> {
     let folder = Folder::open(root)?;
     let mut volumes = Vec::new();
     let mut known: BTreeMap<(u64, u64), String> = BTreeMap::new();
     let mut folders = vec![PathBuf::new()];
     while let Some(way) = folders.pop() {
+        if file.shares(&way) {
+            continue;
+        }
         let inside = match folder.below(&way) {
             Ok(inside) => inside,
-            // Clients of a directory may remove or exchange one while this looks.
+            // Somebody may remove or exchange one while this looks.
             Err(error) if gone(&error) => continue,
             Err(error) => return Err(error.into()),
         };
@@ -179,17 +176,11 @@ fn files(
             if !about.is_file() || !bytes.ends_with(ENDING.as_bytes()) || far {
                 continue;
             }
-            let shared = shared(&below);
             let name = below.to_str().filter(|name| !name.contains('\n'));
             let (Some(name), Some(whole)) = (name, path.to_str()) else {
-                if shared {
-                    continue;
-                }
                 return Err(VolumesError::Name(format!("{below:?}")));
             };
-            if shared {
-                // Its links are its clients' affair.
-            } else if let Some(one) = known.insert((about.dev(), about.ino()), whole.to_owned()) {
+            if let Some(one) = known.insert((about.dev(), about.ino()), whole.to_owned()) {
                 let other = whole.to_owned();
                 return Err(VolumesError::OneFile { one, other });
             }

@@ -19,6 +19,6 @@ pub use client::Client;
 pub use kept::is_kept;
 pub use options::NfsOptions;
 pub use plan::{Operation, plan};
-pub use resolve::{Directory, apart, resolve, shared};
+pub use resolve::{Directory, also_disks, resolve};
 pub(super) use serve::Nfs;
 pub use table::{Found, Pair, table};

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::client::Client;
 use super::options::NfsOptions;
-use crate::exports::desired::{DesiredDirectory, Volume};
+use crate::exports::desired::DesiredDirectory;
 use crate::exports::file::ExportsFile;
 use crate::exports::resolve::ExportsError;
 use crate::exports::state::{RememberedDirectory, State};
@@ -67,35 +67,14 @@ pub fn resolve(
     desired
 }
 
-/// The volumes that are not files below an exported directory: what one client has as a file, no other
-/// must have as a disk.
-pub fn apart(
-    file: &ExportsFile,
-    volumes: Vec<Volume>,
-    directories: &[Directory],
-) -> Result<Vec<Volume>, Vec<ExportsError>> {
-    let (below, apart): (Vec<Volume>, Vec<Volume>) = volumes
-        .into_iter()
-        .partition(|volume| volume.is_file() && shared(directories, Path::new(&volume.name)));
-    let named = file
-        .units
-        .iter()
-        .filter(|unit| below.iter().any(|v| v.name == **unit.volume));
-    let errors: Vec<ExportsError> = named
-        .map(|unit| ExportsError::AlsoNfs {
-            unit: unit.volume.to_string(),
-        })
-        .collect();
-    match errors.is_empty() {
-        true => Ok(apart),
-        false => Err(errors),
-    }
-}
-
-/// Whether what has this name below the pool's root lies in one of the directories.
-pub fn shared(directories: &[Directory], name: &Path) -> bool {
-    let mut all = directories.iter().map(|directory| directory.name.as_str());
-    all.any(|directory| directory == "." || name.starts_with(directory))
+/// The units that would be files below an exported directory: what one client has as a file, no other must have as a
+/// disk.
+pub fn also_disks(file: &ExportsFile) -> Vec<ExportsError> {
+    let units = file.units.iter().map(|unit| unit.volume.to_string());
+    units
+        .filter(|unit| file.shares(Path::new(unit)))
+        .map(|unit| ExportsError::AlsoNfs { unit })
+        .collect()
 }
 
 /// A UUID made from the names, and again with a counter when a renamed directory has it.

@@ -150,7 +150,7 @@ pub enum ExportsError {
     },
     /// A volume that is a file of an exported directory.
     #[error(
-        "volume \"{unit}\" is a file below a directory that is offered by NFS: two kinds of clients would write to it; move it out of there"
+        "volume \"{unit}\" is below a directory that is offered by NFS: two kinds of clients would write to it; move it out of there"
     )]
     AlsoNfs {
         /// The unit.

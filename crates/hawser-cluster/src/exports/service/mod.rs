@@ -34,7 +34,7 @@ use super::lio::reservations::{self, Reservations, ReservationsError};
 use super::lio::{ConfigfsError, KernelError};
 use super::nfs::reclaim::Record;
 use super::nfs::server::NfsError;
-use super::nfs::{Found, apart, resolve as resolve_nfs, shared};
+use super::nfs::{Found, also_disks, resolve as resolve_nfs};
 use super::resolve::{ExportsError, Resolved, resolve};
 use super::state::{State, StateError};
 use super::tgt::DaemonError;
@@ -186,10 +186,16 @@ pub fn wanted(parameters: &Parameters) -> Result<Wanted, ServiceError> {
         DirectoriesError::Exports(error) => wrong(vec![error]),
         error => error.into(),
     })?;
-    let volumes = find_volumes(parameters, &mount, &file, &|name| {
-        shared(&directories, name)
-    })?;
-    let volumes = apart(&file, volumes, &directories).map_err(wrong)?;
+    if parameters.has_files(&mount) {
+        let errors = also_disks(&file);
+        if !errors.is_empty() {
+            return Err(wrong(errors));
+        }
+    }
+    let volumes = match file.is_nfs_only() {
+        true => Vec::new(),
+        false => find_volumes(parameters, &mount, &file)?,
+    };
     // What is being served is known as well, whatever became of the file.
     let served = Saved::read(&parameters.pool)?;
     let known = remembered.with(served.as_ref().map(|saved| &saved.desired));

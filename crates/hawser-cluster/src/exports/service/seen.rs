@@ -2,7 +2,7 @@
 //! who does not answer.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hawser_files::FileError;
@@ -105,7 +105,9 @@ pub fn served(scope: &Scope, facts: &Facts) -> Vec<String> {
         );
     }
     for store in &facts.backstores {
-        if let Some(path) = store.place.and_then(|place| name.get(&place)) {
+        let below = |path: &&String| !scope.started && Path::new(path).starts_with(&scope.root);
+        let known = store.place.and_then(|place| name.get(&place));
+        if let Some(path) = known.or(Some(&store.path).filter(below)) {
             all.push(format!(
                 "the kernel's target has {path} open ({})",
                 store.folder
@@ -327,5 +329,19 @@ mod tests {
             ]
         );
         assert_eq!(served(&scope(false), &facts).len(), 3);
+        // A file that was a volume before its directory was exported: nobody looks for volumes there.
+        let file = Backstore {
+            path: "/tank/home/old.img".into(),
+            ..store(Some(file(8)))
+        };
+        let facts = Facts {
+            backstores: vec![file],
+            ..Facts::default()
+        };
+        assert_eq!(
+            served(&scope(false), &facts),
+            ["the kernel's target has /tank/home/old.img open (core/iblock_0/x)"]
+        );
+        assert!(served(&scope(true), &facts).is_empty());
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use hawser_cluster::exports::nfs::{Directory, Found, Operation, Pair, apart, plan, resolve};
+use hawser_cluster::exports::nfs::{Directory, Found, Operation, Pair, also_disks, plan, resolve};
 use hawser_cluster::exports::{DesiredDirectory, ExportsError, State, parse};
 use proptest::prelude::*;
 
@@ -139,36 +139,16 @@ fn clients_know_a_directory_by_the_same_number_after_a_rename_and_a_restore() {
 
 #[test]
 fn what_is_offered_as_files_is_not_offered_as_disks() {
-    let file = |name: &str| volume(name, &format!("inode:{}:1", name.len()));
-    let volumes = || {
-        vec![
-            file("home/vm/x"),
-            file("homes/yy"),
-            volume("home/zvol", "zfs:1"),
-        ]
+    let units = "[[unit]]\nvolume = \"home/vm/x\"\n[[unit]]\nvolume = \"homes/y\"\n";
+    let errors = |directory: &str| {
+        let nfs =
+            format!("[[nfs]]\ndirectory = \"{directory}\"\nclients = [\"*\"]\noptions = \"ro\"\n");
+        also_disks(&parse(&(nfs + units), "exports.toml").unwrap())
     };
-    let home = [directory("home", "inode:7:1")];
-    let parsed = |text: &str| parse(text, "exports.toml").unwrap();
-    let nfs = "[[nfs]]\ndirectory = \"home\"\nclients = [\"*\"]\n";
-    let names = |volumes: Vec<_>| -> Vec<String> {
-        let volumes: Vec<hawser_cluster::exports::Volume> = volumes;
-        volumes.into_iter().map(|volume| volume.name).collect()
-    };
-    let kept = apart(&parsed(nfs), volumes(), &home).unwrap();
-    assert_eq!(names(kept), ["homes/yy", "home/zvol"]);
-    let whole = [directory(".", "inode:2:1")];
-    assert_eq!(
-        names(apart(&parsed(nfs), volumes(), &whole).unwrap()),
-        ["home/zvol"]
-    );
-    let named = format!("{nfs}[[unit]]\nvolume = \"home/vm/x\"\n");
-    let errors = apart(&parsed(&named), volumes(), &home).unwrap_err();
-    assert_eq!(
-        errors,
-        [ExportsError::AlsoNfs {
-            unit: "home/vm/x".into()
-        }]
-    );
+    let error = |unit: &str| ExportsError::AlsoNfs { unit: unit.into() };
+    assert_eq!(errors("home"), [error("home/vm/x")]);
+    assert_eq!(errors("."), [error("home/vm/x"), error("homes/y")]);
+    assert_eq!(errors("iso"), []);
 }
 
 #[test]

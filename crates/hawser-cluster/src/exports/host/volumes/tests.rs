@@ -88,7 +88,7 @@ fn one_ending_is_taken_off_and_a_hard_link_is_named() {
     for name in ["a.img", "a.img.img"] {
         fs::write(root.join(name), name).unwrap();
     }
-    let names: Vec<String> = files(root, true, &|_| false)
+    let names: Vec<String> = files(root, true, &ExportsFile::default())
         .unwrap()
         .into_iter()
         .map(|v| v.name)
@@ -96,14 +96,19 @@ fn one_ending_is_taken_off_and_a_hard_link_is_named() {
     assert_eq!(names, ["a", "a.img"]);
     fs::create_dir(root.join("vm")).unwrap();
     fs::hard_link(root.join("a.img"), root.join("vm/b.img")).unwrap();
-    let error = files(root, true, &|_| false).unwrap_err().to_string();
+    let error = files(root, true, &ExportsFile::default())
+        .unwrap_err()
+        .to_string();
     let (one, other) = (root.join("a.img"), root.join("vm/b.img"));
     let both = format!("{} and {} are one file", one.display(), other.display());
     assert!(error.starts_with(&both), "{error}");
     // In a directory that is exported, a client may link and name what it likes.
     fs::write(root.join("vm/line\nbreak.img"), "").unwrap();
-    let found = files(root, true, &|name| name.starts_with("vm")).unwrap();
-    assert_eq!(found.len(), 3);
+    let nfs = "[[nfs]]\ndirectory = \"vm\"\nclients = [\"*\"]\n";
+    let file = parse(nfs, "exports.toml").unwrap();
+    let found = files(root, true, &file).unwrap();
+    let names: Vec<&str> = found.iter().map(|volume| volume.name.as_str()).collect();
+    assert_eq!(names, ["a", "a.img"]);
 }
 
 #[test]
@@ -116,7 +121,6 @@ fn volumes_of_one_name_or_one_identity_are_an_error_with_both() {
         discards: false,
     };
     let two = [volume("a", "1", "/p/a"), volume("a", "2", "/p/b")];
-    let two: Vec<&Volume> = two.iter().collect();
     let error = different("name", &two, |v| &v.name).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -134,7 +138,7 @@ fn links_are_not_followed_and_no_folder_is_too_deep() {
     let deep: PathBuf = (0..1500).map(|_| "d").collect();
     fs::create_dir_all(root.join(&deep)).unwrap();
     fs::write(root.join(&deep).join("a.img"), "").unwrap();
-    let found = files(root, true, &|_| false).unwrap();
+    let found = files(root, true, &ExportsFile::default()).unwrap();
     assert_eq!(found.len(), 1);
     assert!(found[0].name.ends_with("d/a"));
 }
@@ -143,7 +147,7 @@ fn links_are_not_followed_and_no_folder_is_too_deep() {
 fn files_keep_their_identity_when_renamed_and_a_new_one_has_its_own() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
-    let list = || files(root, true, &|_| false).unwrap();
+    let list = || files(root, true, &ExportsFile::default()).unwrap();
     fs::create_dir(root.join("vm")).unwrap();
     fs::write(root.join("vm/a.img"), [0; 512]).unwrap();
     fs::write(root.join("exports.toml"), "").unwrap();

@@ -68,6 +68,7 @@ pub fn plan(wanted: &[WantedEntry], found: &Tree, stale: &BTreeSet<String>) -> V
     let going = going(&by_path, found, stale);
     let mut operations = removals(&going, found);
     let mut new: BTreeSet<&str> = BTreeSet::new();
+    let mut off: BTreeSet<String> = BTreeSet::new();
     for WantedEntry { path, is } in wanted {
         let there = found.get(path).filter(|_| !going.contains(path.as_str()));
         let fresh = ancestors(path).any(|folder| new.contains(folder));
@@ -87,9 +88,12 @@ pub fn plan(wanted: &[WantedEntry], found: &Tree, stale: &BTreeSet<String>) -> V
                 // A new folder has no account.
                 let same = match fresh {
                     true => text.is_empty(),
-                    false => there == Some(&Entry::Value(text.clone())),
+                    false => there == Some(&Entry::Value(text.clone())) && !off.contains(path),
                 };
                 if !same {
+                    if !fresh && proves(path, text) {
+                        operations.extend(cut(path, found, &mut off));
+                    }
                     let text = if text.is_empty() { NONE } else { text };
                     operations.push(write(path, text));
                 }
@@ -102,6 +106,9 @@ pub fn plan(wanted: &[WantedEntry], found: &Tree, stale: &BTreeSet<String>) -> V
                     _ => false,
                 };
                 if !same {
+                    if !fresh {
+                        operations.extend(cut(path, found, &mut off));
+                    }
                     let (path, secret) = (path.clone(), secret.clone());
                     operations.push(Operation::WriteSecret { path, secret });
                 }
@@ -109,6 +116,25 @@ pub fn plan(wanted: &[WantedEntry], found: &Tree, stale: &BTreeSet<String>) -> V
         }
     }
     operations
+}
+
+/// Whether clients must prove themselves by what is written here.
+fn proves(path: &str, text: &str) -> bool {
+    match path.rsplit('/').next() {
+        Some("authentication") => text == "1",
+        Some("userid" | "userid_mutual") => !text.is_empty(),
+        _ => false,
+    }
+}
+
+/// Switches off the group that this is in, if it is on. The kernel asks for a proof only at a login, and ends all sessions of a group
+/// that is switched off (`iscsit_tpg_disable_portal_group`). If a start is killed before it is on again, the next one switches it on.
+fn cut(path: &str, found: &Tree, off: &mut BTreeSet<String>) -> Option<Operation> {
+    let group = format!("/{GROUP}");
+    let group = ancestors(path).find(|folder| folder.ends_with(&group))?;
+    let enable = format!("{group}/enable");
+    let on = found.get(&enable) == Some(&Entry::Value("1".into()));
+    (on && off.insert(enable.clone())).then(|| write(&enable, "0"))
 }
 
 fn write(path: &str, text: &str) -> Operation {

@@ -21,8 +21,11 @@ pub(super) fn lines(
         _ => None,
     });
     let made: BTreeSet<&str> = made.collect();
-    let special =
-        |operation| special(operation, volumes).or_else(|| resized(operation, &made, volumes));
+    let special = |operation| {
+        special(operation, volumes)
+            .or_else(|| resized(operation, &made, volumes))
+            .or_else(|| cut(operation, operations))
+    };
     let all: Vec<Option<String>> = operations.iter().map(special).collect();
     match all.iter().any(Option::is_some) {
         true => all,
@@ -56,6 +59,17 @@ fn resized(
     let (_, serial) = folder.rsplit_once('/')?;
     let volume = volumes.get(serial).copied().unwrap_or("a volume");
     Some(format!("{volume} has {bytes} bytes now"))
+}
+
+/// That the clients of a target that stays must log in again.
+fn cut(operation: &Operation, operations: &[Operation]) -> Option<String> {
+    let Operation::Write { path, text } = operation else {
+        return None;
+    };
+    let group = path.strip_suffix("/enable").filter(|_| text == "0")?;
+    let goes = operations.contains(&Operation::Rmdir(group.to_owned()));
+    let iqn = group.strip_prefix("iscsi/")?.split('/').next()?;
+    (!goes).then(|| format!("CHAP of {iqn} changes: its clients log in again"))
 }
 
 fn special(operation: &Operation, volumes: &BTreeMap<&str, &str>) -> Option<String> {

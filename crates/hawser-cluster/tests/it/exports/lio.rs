@@ -1,6 +1,8 @@
 //! The kernel's target: the operations on its tree, a kernel in memory that refuses what the real one
 //! does, and a fake tree in a folder. Neither proves what a kernel takes: `make test-machines` asks a real one.
 
+mod sessions;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
@@ -186,7 +188,10 @@ impl Kernel {
             Operation::Write { path, text } => self.write(path, text),
             Operation::WriteSecret { path, secret } => {
                 assert!(self.0.contains_key(path), "write {path}: ENOENT");
-                self.0.insert(path.clone(), Entry::Secret(digest(secret)));
+                let old = self.0.insert(path.clone(), Entry::Secret(digest(secret)));
+                if let Some(Entry::Secret(_)) = old {
+                    self.nobody_is_logged_in(path);
+                }
             }
         }
     }
@@ -231,8 +236,26 @@ impl Kernel {
             }
             _ => assert!(self.0.contains_key(path), "write {path}: ENOENT"),
         }
+        match name {
+            "authentication" if text == "1" => self.nobody_is_logged_in(path),
+            "enable" if folder.ends_with(GROUP) => {
+                assert_ne!(
+                    self.value(path),
+                    Some(text),
+                    "write {path}: EINVAL, it is so"
+                );
+            }
+            _ => {}
+        }
         let text = if text == "NULL" { "" } else { text };
         self.set(path.to_owned(), text);
+    }
+
+    /// Who is logged in would stay without the proof that is asked for from now on.
+    fn nobody_is_logged_in(&self, path: &str) {
+        let group = path.split('/').take(3).collect::<Vec<_>>().join("/");
+        let on = self.value(&format!("{group}/enable"));
+        assert_eq!(on, Some("0"), "{path} changes while clients are logged in");
     }
 
     fn apply(&mut self, operations: &[Operation]) {
@@ -564,6 +587,7 @@ fn a_tree_of_files_is_changed_and_read_back() {
         .keys()
         .find(|path| path.ends_with("enable") && path.starts_with("iscsi/"));
     fs::write(root.join(cache.unwrap()), "0\n").unwrap();
+    kernel.set(cache.unwrap().clone(), "0");
     let found = configfs.look(POOL, &targets).unwrap();
     let mended = plan(&entries, &found, &none());
     assert_eq!(mended.len(), 1, "{mended:?}");

@@ -203,7 +203,11 @@ impl List<'_> {
         self.fixed(&group, "attrib/generate_node_acls", everybody);
         self.value(format!("{group}/attrib/demo_mode_discovery"), everybody);
         let protect = u8::from(all_read_only && !target.luns.is_empty());
-        self.value(format!("{group}/attrib/demo_mode_write_protect"), protect);
+        match hosts {
+            // The kernel looks at this only when it comes to know a client (`core_tpg_add_node_to_devs`).
+            None => self.fixed(&group, "attrib/demo_mode_write_protect", protect),
+            Some(_) => self.value(format!("{group}/attrib/demo_mode_write_protect"), protect),
+        }
         // Secrets before the order to ask for them, and for hosts with their names.
         self.chap(
             &format!("{group}/auth"),

@@ -317,7 +317,10 @@ proptest! {
             let anew = |path: &str| {
                 let group = path.split('/').take(3).collect::<Vec<_>>().join("/");
                 let open = format!("{group}/attrib/generate_node_acls");
-                before.get(&open) != after.get(&open)
+                let protect = format!("{group}/attrib/demo_mode_write_protect");
+                let everybody = before.get(&open) == Some(&Entry::Value("1".into()));
+                let protected = before.get(&protect) != after.get(&protect);
+                before.get(&open) != after.get(&open) || (everybody && protected)
             };
             for operation in &operations {
                 let (Operation::Unlink(path) | Operation::Link { path, .. }) = operation else {

@@ -101,3 +101,26 @@ fn a_host_that_comes_ends_nobodys_session() {
     let (_, more) = change(&(chap("s") + &one), &(chap("s") + &two));
     assert!(!ends(&more), "{}", raw(&more));
 }
+
+#[test]
+fn a_client_that_the_kernel_knows_may_not_write_when_everybody_may_only_read() {
+    let unit = |read_only| format!("[[unit]]\nvolume = \"a\"\nread_only = {read_only}\n");
+    let group = ENABLE.trim_end_matches("/enable");
+    for (before, after) in [(false, true), (true, false)] {
+        let (mut kernel, operations) = change(&unit(before), &unit(after));
+        // The kernel forgets whom it knows with the group.
+        let [forgets, knows] = [
+            Operation::Rmdir(group.into()),
+            Operation::Mkdir(group.into()),
+        ];
+        let at = |what| operations.iter().position(|it| *it == what);
+        assert!(at(forgets).unwrap() < at(knows).unwrap());
+        kernel.apply(&operations);
+        let protects = kernel.value(&format!("{group}/attrib/demo_mode_write_protect"));
+        assert_eq!(protects, Some(if after { "1" } else { "0" }));
+    }
+    // For certain hosts it is a matter of each unit, and can be changed at any time.
+    let hosts = hosts("\"iqn.a\"");
+    let (_, operations) = change(&(unit(false) + &hosts), &(unit(true) + &hosts));
+    assert!(!raw(&operations).contains("dir "), "{}", raw(&operations));
+}

@@ -154,10 +154,20 @@ impl Configfs {
         self.read("dbroot")
     }
 
-    /// How often something was registered or reserved of what is in this folder, as the kernel counts; `None`: never.
+    /// What is registered and reserved of what is in this folder, as the kernel tells it; `None`: nothing ever was.
     pub fn registered(&self, store: &str) -> Result<Option<String>, ConfigfsError> {
         let count = self.read(&format!("{store}/pr/res_pr_generation"))?;
-        Ok(count.filter(|it| !it.trim().is_empty() && it.trim() != "0x00000000"))
+        let count = count.filter(|it| !it.trim().is_empty() && it.trim() != "0x00000000");
+        let Some(mut told) = count else {
+            return Ok(None);
+        };
+        // Who reserves, releases or unregisters is not counted (`core_scsi3_pro_reserve` and others).
+        for name in ["res_holder", "res_pr_type", "res_pr_registered_i_pts"] {
+            told += &self
+                .read(&format!("{store}/pr/{name}"))?
+                .unwrap_or_default();
+        }
+        Ok(Some(told))
     }
 
     fn group(&self, tree: &mut Tree, group: &str) -> Result<(), ConfigfsError> {

@@ -10,6 +10,7 @@ use std::time::Duration;
 use hawser_files::{Expected, FileError};
 use hawser_model::cluster_file::Backend;
 use hawser_tool::{Deadline, Launch};
+use sha2::{Digest as _, Sha256};
 
 use super::ServiceError;
 use super::here::Here;
@@ -29,7 +30,12 @@ const NOTES: &str = "/run/hawser/keep";
 /// Has on a pool that is served here what its clients keep. What is wrong, in words: they lose it if the pool is taken over now, and
 /// are served until then.
 pub fn keep(pool: &str) -> Option<String> {
-    let (saved, noted) = match due(pool) {
+    let noted = note(pool, "registered");
+    let before = match hawser_files::read(&noted, Expected::OF_ROOT) {
+        Ok(before) => before.unwrap_or_default(),
+        Err(error) => return Some(error.to_string()),
+    };
+    let registered = match due(&Here::default(), pool, &before) {
         Ok(Some(due)) => due,
         Ok(None) => return None,
         Err(error) => return Some(error.to_string()),
@@ -43,12 +49,8 @@ pub fn keep(pool: &str) -> Option<String> {
     let ended = Deadline::after(LIMIT).ask(Duration::from_millis(5), || writer.try_wait());
     match ended {
         Ok(Some(ended)) if ended.success() => {
-            let text = hawser_files::replace(
-                &note(&saved.parameters.pool, "registered"),
-                noted.as_bytes(),
-                0o600,
-            );
-            text.err().map(|error| error.to_string())
+            let written = hawser_files::replace(&noted, registered.as_bytes(), 0o600);
+            written.err().map(|error| error.to_string())
         }
         Ok(Some(_)) => {
             let why = hawser_files::read(&said, Expected::OF_ROOT).ok().flatten();
@@ -91,25 +93,26 @@ pub fn forget(pool: &str) {
     }
 }
 
-/// What is served of a pool, and how often something was registered of its units, if there is something to write. The pool is not
-/// asked.
-fn due(pool: &str) -> Result<Option<(Saved, String)>, ServiceError> {
+/// What is registered of the units of a pool that is served, to be noted once it is written, if there is something to write. `before`
+/// is what was noted last. The pool is not asked.
+pub(super) fn due(here: &Here, pool: &str, before: &[u8]) -> Result<Option<String>, ServiceError> {
     // What a start that did not end well may have made is no reason to forget who was a client before.
-    let Some(saved) = Saved::read(pool)?.filter(|saved| saved.before.is_empty()) else {
+    let saved = Saved::read_in(&here.folder, pool)?;
+    let Some(saved) = saved.filter(|saved| saved.before.is_empty()) else {
         return Ok(None);
     };
-    let configfs = &Here::default().configfs;
     let mut registered = String::new();
     let units = saved.desired.units.iter();
     for (serial, unit) in units.filter(|_| saved.parameters.backend == Backend::Lio) {
-        if let Some(count) = configfs.registered(&backstore(pool, serial, unit))? {
-            registered += &format!("{serial} {}\n", count.trim());
+        if let Some(told) = here.configfs.registered(&backstore(pool, serial, unit))? {
+            let digest = Sha256::digest(told);
+            let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+            registered += &format!("{serial} {digest}\n");
         }
     }
-    let before = hawser_files::read(&note(pool, "registered"), Expected::OF_ROOT)?;
-    let is_new = before.unwrap_or_default() != registered.as_bytes();
-    let is_due = is_new || reclaim::news(&saved.parameters, &saved.desired)?.is_some();
-    Ok(is_due.then_some((saved, registered)))
+    let is_due = before != registered.as_bytes()
+        || reclaim::news(&saved.parameters, &saved.desired)?.is_some();
+    Ok(is_due.then_some(registered))
 }
 
 fn writer(pool: &str, said: &Path) -> Result<std::process::Child, String> {

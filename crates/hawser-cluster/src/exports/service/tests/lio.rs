@@ -4,7 +4,9 @@ use std::fs;
 
 use hawser_model::cluster_file::Backend;
 
+use super::super::keep::due;
 use super::{Health, IQN, ServiceError, World, broken};
+use crate::exports::lio::backstore;
 
 fn world() -> World {
     let mut world = World::with(&["a"]);
@@ -76,4 +78,42 @@ fn a_pool_that_changes_its_back_end_is_first_taken_away_from_the_other() {
         (saved.made, saved.portals.len(), saved.marks.len()),
         (None, 0, 0)
     );
+}
+
+#[test]
+fn who_reserves_releases_or_leaves_is_noticed_although_the_kernel_counts_none_of_them() {
+    let mut world = World::with(&["a"]);
+    world.start("").unwrap();
+    let mut saved = world.saved().unwrap();
+    saved.parameters.backend = Backend::Lio;
+    saved.write(world.run()).unwrap();
+    let (serial, unit) = saved.desired.units.first_key_value().unwrap();
+    let store = backstore("tank", serial, unit);
+    let pr = world.folder.path().join("configfs").join(store).join("pr");
+    fs::create_dir_all(&pr).unwrap();
+    let told = |file: &str, text: &str| fs::write(pr.join(file), text).unwrap();
+    told("res_pr_generation", "0x00000000\n");
+    told("res_holder", "SPC-2 Reservation: iSCSI Initiator: iqn.a\n");
+    let due = |before: &str| due(&world.here, "tank", before.as_bytes()).unwrap();
+    assert_eq!(due(""), None, "nobody has registered");
+
+    told("res_pr_generation", "0x00000002\n");
+    told("res_holder", "No SPC-3 Reservation holder\n");
+    told("res_pr_type", "No SPC-3 Reservation holder\n");
+    told("res_pr_registered_i_pts", "iqn.a Key: 1\niqn.b Key: 2\n");
+    // What an older version has noted.
+    let mut before = due(&format!("{serial} 0x00000002\n")).unwrap();
+    for (file, text) in [
+        ("res_holder", "SPC-3 Reservation: iSCSI Initiator: iqn.a\n"),
+        (
+            "res_pr_type",
+            "SPC-3 Reservation Type: Write Exclusive Access\n",
+        ),
+        ("res_pr_registered_i_pts", "iqn.a Key: 1\n"),
+        ("res_pr_generation", "0x00000003\n"),
+    ] {
+        assert_eq!(due(&before), None);
+        told(file, text);
+        before = due(&before).unwrap_or_else(|| panic!("another {file} is not noticed"));
+    }
 }

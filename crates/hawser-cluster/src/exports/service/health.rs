@@ -68,7 +68,7 @@ pub(super) fn health_on(
     };
     // What is done to another pool changes nothing of this one, so it is not waited for to its end.
     let another = |change: &Change| change.pool != *pool;
-    let _lock = match Lock::share_by(Deadline::after(ANOTHER), &here.folder, another)? {
+    let lock = match Lock::share_by(Deadline::after(ANOTHER), &here.folder, another)? {
         Look::Quiet(lock) => lock,
         Look::Changing(change) if another(&change) => None,
         Look::Changing(change) => {
@@ -79,15 +79,18 @@ pub(super) fn health_on(
                 let what = format!("process {pid} has been changing the exports for {seconds} s");
                 return Ok(Health::Broken(vec![what]));
             }
-            return Ok(match Saved::read_in(&here.folder, pool)? {
-                Some(_) => Health::Running,
-                None => Health::Stopped,
-            });
+            return by_copy(here, pool);
         }
     };
     let saved = Saved::read_in(&here.folder, pool)?;
     let saved = saved.as_ref();
+    let until = Deadline::after(storage(whole));
     let told = asked(here, parameters, saved, whole)?;
+    if let (Health::Running, Some(saved)) = (&told, saved) {
+        // A disk may take seconds, and a stop of any pool would wait for all who look.
+        drop(lock);
+        return answers(here, saved, until);
+    }
     if told != Health::Stopped {
         return Ok(told);
     }
@@ -105,6 +108,26 @@ pub(super) fn health_on(
     })
 }
 
+/// While somebody changes what a pool offers.
+fn by_copy(here: &Here, pool: &str) -> Result<Health, ServiceError> {
+    Ok(match Saved::read_in(&here.folder, pool)? {
+        Some(_) => Health::Running,
+        None => Health::Stopped,
+    })
+}
+
+/// Whether the storage of what runs answers. Changes may be made meanwhile.
+fn answers(here: &Here, saved: &Saved, until: Deadline) -> Result<Health, ServiceError> {
+    let Some(what) = dead(here, &saved.desired, until) else {
+        return Ok(Health::Running);
+    };
+    let pool = &saved.parameters.pool;
+    match Saved::read_in(&here.folder, pool)?.as_ref() == Some(saved) {
+        true => Ok(Health::Broken(vec![what])),
+        false => by_copy(here, pool),
+    }
+}
+
 /// What those say who offer it.
 fn asked(
     here: &Here,
@@ -112,7 +135,6 @@ fn asked(
     saved: Option<&Saved>,
     whole: Duration,
 ) -> Result<Health, ServiceError> {
-    let until = Deadline::after(storage(whole));
     let started = saved.map(|saved| &saved.desired);
     let job = Job {
         until: Some(Deadline::after(server(whole))),
@@ -127,11 +149,7 @@ fn asked(
     if by_nfs {
         all.push(("NFS", server::health(NFS, &job)?));
     }
-    let dead = |desired| dead(here, desired, until).map(|what| Health::Broken(vec![what]));
-    Ok(match Health::of(all) {
-        Health::Running => started.and_then(dead).unwrap_or(Health::Running),
-        other => other,
-    })
+    Ok(Health::of(all))
 }
 
 /// A volume of the pool that cannot be read. One is asked: they lie on the same storage.

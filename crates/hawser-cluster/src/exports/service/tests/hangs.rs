@@ -1,10 +1,12 @@
 //! A tgtd that cannot be reached, or does not answer.
 
 use std::fs;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Deadline, Health, World, broken};
+use super::{Deadline, Health, Saved, World, broken};
+use crate::exports::host::Lock;
 
 #[test]
 fn a_stop_that_cannot_reach_tgtd_sees_what_it_has_open() {
@@ -34,6 +36,37 @@ fn a_stop_that_cannot_reach_tgtd_sees_what_it_has_open() {
     assert_eq!(world.health().unwrap(), Health::Stopped);
     world.stop().unwrap();
     assert_eq!(world.saved(), None);
+}
+
+#[test]
+fn who_waits_for_a_disk_keeps_nobody_from_stopping() {
+    let mut world = World::with(&["a"]);
+    world.start("").unwrap();
+    let folder = world.run().to_owned();
+    world.here.read = Box::new(move |_, _| {
+        let (locked, waits) = mpsc::channel();
+        let folder = folder.clone();
+        thread::spawn(move || {
+            let lock = Lock::wait(&folder, "another");
+            let _nobody_waits = locked.send(lock.is_ok());
+        });
+        let soon = Duration::from_secs(20);
+        assert_eq!(waits.recv_timeout(soon), Ok(true), "the lock is held");
+        Ok(())
+    });
+    assert_eq!(world.health().unwrap(), Health::Running);
+}
+
+#[test]
+fn a_disk_that_goes_with_what_was_stopped_meanwhile_is_no_failure() {
+    let mut world = World::with(&["a"]);
+    world.start("").unwrap();
+    let folder = world.run().to_owned();
+    world.here.read = Box::new(move |_, _| {
+        Saved::remove(&folder, "tank").unwrap();
+        Err(std::io::ErrorKind::NotFound.into())
+    });
+    assert_eq!(world.health().unwrap(), Health::Stopped);
 }
 
 #[test]

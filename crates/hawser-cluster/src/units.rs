@@ -98,3 +98,29 @@ pub fn drop_in(file: &ClusterFile) -> Option<NodeFile> {
         )),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_unit_of_the_watch_takes_no_device_away_and_hides_no_folder() {
+        let unit = watch_unit();
+        let set = |name: &str| {
+            let mut lines = unit.lines();
+            lines.find_map(|line| line.strip_prefix(name)?.strip_prefix('='))
+        };
+        // An allowed device takes all others away: that of ProtectClock= does in systemd 245 to 252.
+        for name in [
+            "DeviceAllow",
+            "DevicePolicy",
+            "PrivateDevices",
+            "ProtectClock",
+        ] {
+            assert_eq!(set(name), None, "{name}");
+        }
+        // What a pool, a key or a fence agent needs lies below /root or /home on some heads.
+        assert_eq!(set("ProtectHome"), Some("read-only"));
+        assert_eq!(set("InaccessiblePaths"), None);
+    }
+}

@@ -60,6 +60,16 @@ pub fn is_remote(text: &str, path: &Path) -> bool {
     on_top(text, path).is_some_and(|it| REMOTE.contains(&it.fstype))
 }
 
+/// Whether the file system in which this path lies takes no writes from anybody. The mount itself may be read-only for its own
+/// reason: all mounts are where a unit of systemd has `ProtectSystem=strict`, as that of the watch.
+pub fn is_read_only(text: &str, path: &Path) -> bool {
+    on_top(text, path).is_some_and(|it| {
+        let mut options = it.options.split(',');
+        // After an error, ext4 of Linux 6.15 and later stays `rw` and says so.
+        options.next() == Some("ro") || options.any(|it| it == "emergency_ro")
+    })
+}
+
 /// The mounted file system that what is seen at this path lies in.
 pub fn on_top<'a>(text: &'a str, path: &Path) -> Option<Mounted<'a>> {
     // Of several at one place, the last one is on top.
@@ -101,6 +111,19 @@ mod tests {
         assert!(!remote("/mnt/local/disk.img") && !remote("/mntx") && !remote("/srv/a.img"));
         let over = format!("{text}92 90 8:3 / /mnt rw - ext4 /dev/sdc rw\n");
         assert!(!is_remote(&over, Path::new("/mnt/disk.img")));
+    }
+
+    #[test]
+    fn a_file_system_is_read_only_by_its_own_options_and_not_by_those_of_its_mount() {
+        let text = "22 1 254:0 / / ro,relatime shared:1 - ext4 /dev/vda rw\n\
+                    40 22 0:32 / /tank ro,relatime shared:4 - zfs tank rw,xattr,posixacl\n\
+                    41 22 0:33 / /tank2 rw,relatime shared:5 - zfs tank2 ro,xattr,posixacl\n\
+                    42 22 254:16 / /srv/data rw,relatime - ext4 /dev/vdb rw,emergency_ro\n\
+                    43 22 254:32 / /srv/data/a rw,relatime - ext4 /dev/vdc rw,errors=remount-ro\n";
+        let read_only = |path: &str| is_read_only(text, Path::new(path));
+        assert!(!read_only("/tank") && !read_only("/var/log"));
+        assert!(read_only("/tank2") && read_only("/tank2/a") && read_only("/srv/data"));
+        assert!(!read_only("/srv/data/a"));
     }
 
     #[test]

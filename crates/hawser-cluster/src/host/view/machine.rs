@@ -1,6 +1,7 @@
 //! The machine under the cluster: its clock, the folders that the cluster writes to, its ports.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::net::IpAddr;
 use std::path::Path;
 
@@ -13,6 +14,7 @@ use super::bounded::Begun;
 use super::told::Told;
 use super::{HeadView, Limits, MoreQuestions};
 use crate::addresses;
+use crate::exports::host::is_read_only;
 use crate::host::boot;
 use crate::host::ifspeed::Ifspeed;
 use crate::host::watch_unit;
@@ -60,7 +62,7 @@ pub struct Room {
     pub free: Option<u64>,
     /// Whether it has no inode left.
     pub no_inodes: bool,
-    /// Whether it can only be read.
+    /// Whether it can only be read, by anybody.
     pub read_only: bool,
 }
 
@@ -79,19 +81,20 @@ pub struct Port {
 impl Room {
     /// Of the file system at a path; none when there is nothing.
     pub(super) fn at(path: &str) -> Option<Self> {
-        statvfs(path).ok().map(|found| Self::of(&found))
+        let found = statvfs(path).ok()?;
+        let path = fs::canonicalize(path).ok()?;
+        let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+        Some(Self::of(&found, is_read_only(&mounts, &path)))
     }
 
-    fn of(found: &Statvfs) -> Self {
+    fn of(found: &Statvfs, read_only: bool) -> Self {
         let free = found.blocks_available();
         Self {
             used: percent(found.blocks().saturating_sub(found.blocks_free()), free),
             free: Some(free.saturating_mul(found.fragment_size())),
             // File systems without a fixed number of them say 0 of 0.
             no_inodes: found.files() > 0 && found.files_available() == 0,
-            read_only: found
-                .flags()
-                .contains(nix::sys::statvfs::FsFlags::ST_RDONLY),
+            read_only,
         }
     }
 }
@@ -185,6 +188,17 @@ mod tests {
             (false, &None)
         );
         assert!(Room::at("/proc").is_some() && Room::at("/no/such/folder").is_none());
+    }
+
+    #[test]
+    fn a_pool_takes_writes_although_a_unit_sees_its_mount_read_only() {
+        let found = statvfs("/proc").unwrap();
+        let room = |options: &str| {
+            let text = format!("40 22 0:32 / /tank {options}");
+            Room::of(&found, is_read_only(&text, Path::new("/tank")))
+        };
+        assert!(!room("ro,relatime shared:4 master:2 - zfs tank rw,xattr").read_only);
+        assert!(room("ro,relatime shared:4 master:2 - zfs tank ro,xattr").read_only);
     }
 
     #[test]

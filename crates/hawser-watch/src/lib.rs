@@ -5,7 +5,7 @@
 //! place: which of them are one alarm, since when, how often. That is pure ([`judge`], [`group`], [`keeper`],
 //! [`resident`], [`wants`], [`whole`], [`mod@reading`], [`metrics`], [`tape`], [`live`]); [`ask`] has the questions, [`board`] what is
 //! shown, [`serve`] the sockets, [`site`] the answers, [`pages`] what an open page is sent, [`web`] who may come to them, [`readers`] the threads that read all heads for
-//! one who looks at them, [`wake`] how Pacemaker wakes the watch of a head. What happened while
+//! one who looks at them, [`threads`] what keeps them, [`wake`] how Pacemaker wakes the watch of a head. What happened while
 //! nobody looked is told from the heads' logs ([`history`]), of which a watch keeps what is about an incident ([`recorder`]),
 //! and from the rings of readings that watches keep on their heads ([`keeping`], [`around`]).
 #![forbid(unsafe_code)]
@@ -49,6 +49,7 @@ mod slots;
 mod sources;
 pub mod tape;
 pub mod tell;
+pub mod threads;
 pub mod turns;
 mod until;
 pub mod wake;

@@ -4,7 +4,6 @@
 use std::io;
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
-use std::thread;
 use std::time::Duration;
 
 use hawser_host::{Clock, Host};
@@ -17,6 +16,7 @@ use crate::freeze::Freezer;
 use crate::history::own_history;
 use crate::live::newest;
 use crate::locked::locked;
+use crate::threads::Threads;
 
 /// What was read around an incident is kept so long after it, and tried again so often.
 const LATER: Duration = Duration::from_secs(60);
@@ -34,6 +34,7 @@ impl Past {
     /// # Errors
     /// There is no thread to be had.
     pub fn start(
+        threads: &mut Threads,
         mut host: Box<dyn Host>,
         file: ClusterFile,
         board: Board,
@@ -71,7 +72,7 @@ impl Past {
                 }
             }
         };
-        thread::Builder::new().name("past".into()).spawn(work)?;
+        threads.start("past", work)?;
         Ok(Self { news, cib })
     }
 

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex};
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use hawser_agent::questions::ReadHeartbeats;
@@ -21,6 +20,7 @@ use crate::locked::locked;
 use crate::probes::probe;
 use crate::run::EVERY;
 use crate::shown::Shown;
+use crate::threads::Threads;
 use crate::whole::{Due, Whole};
 
 /// A head that is not reached is tried again after so long.
@@ -32,7 +32,7 @@ pub type Way = Arc<dyn Reach + Send + Sync>;
 /// Who reads the heads.
 pub struct Readers {
     whole: Arc<Mutex<Whole>>,
-    threads: Vec<JoinHandle<()>>,
+    threads: Threads,
     clock: Clock,
 }
 
@@ -46,11 +46,11 @@ impl Readers {
         let file = whole.file().cloned();
         let clock = way.clock();
         let whole = Arc::new(Mutex::new(whole));
-        let mut threads = Vec::new();
+        let mut threads = Threads::default();
         for name in names.clone() {
             let (whole, way, clock) = (whole.clone(), way.clone(), clock.clone());
             let work = move || read_head(&whole, &name, way.as_ref(), &clock);
-            threads.push(thread::Builder::new().name("head".into()).spawn(work)?);
+            threads.start("head", work)?;
         }
         if let Some(file) = file {
             let all = All {
@@ -62,11 +62,7 @@ impl Readers {
             };
             let (whole, clock) = (whole.clone(), clock.clone());
             let work = move || all.read(&whole, &clock);
-            threads.push(
-                thread::Builder::new()
-                    .name("all heads".into())
-                    .spawn(work)?,
-            );
+            threads.start("all heads", work)?;
         }
         Ok(Self {
             whole,
@@ -95,9 +91,9 @@ impl Readers {
         locked(&self.whole).again();
     }
 
-    /// Whether one of those who read has ended, which none of them does by itself.
-    pub fn broken(&self) -> bool {
-        self.threads.iter().any(JoinHandle::is_finished)
+    /// The threads that read.
+    pub fn threads(&self) -> &Threads {
+        &self.threads
     }
 }
 

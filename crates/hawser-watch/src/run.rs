@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
-use std::thread;
 use std::time::Duration;
 
 use hawser_agent::questions::ReadHeartbeats;
@@ -24,6 +23,7 @@ use crate::recorder::Recorder;
 use crate::resident::Resident;
 use crate::shown::Shown;
 use crate::tell::{Told, Waiting};
+use crate::threads::Threads;
 
 /// From one reading to the next.
 pub const EVERY: Duration = Duration::from_secs(1);
@@ -284,7 +284,7 @@ impl Looker {
     ///
     /// # Errors
     /// There is no thread to be had.
-    pub fn start(mut view: OwnView) -> Result<Self, std::io::Error> {
+    pub fn start(threads: &mut Threads, mut view: OwnView) -> Result<Self, std::io::Error> {
         let (begin, begun) = sync_channel::<bool>(1);
         let (end, ended) = sync_channel(1);
         let work = move || {
@@ -294,7 +294,7 @@ impl Looker {
                 }
             }
         };
-        thread::Builder::new().name("look".into()).spawn(work)?;
+        threads.start("look", work)?;
         let lasts = false;
         Ok(Self {
             begin,

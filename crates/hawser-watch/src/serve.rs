@@ -6,7 +6,6 @@
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
 use axum::Router;
@@ -25,6 +24,7 @@ use tokio::time::sleep;
 use crate::board::Board;
 use crate::pages::PAGES;
 use crate::site::site;
+use crate::threads::Threads;
 use crate::until::Until;
 use crate::web::{Door, Doors, WebError};
 
@@ -83,6 +83,7 @@ pub struct Visit {
 /// # Errors
 /// It cannot be listened on.
 pub fn serve(
+    threads: &mut Threads,
     address: SocketAddr,
     doors: Arc<Doors>,
     board: Board,
@@ -104,8 +105,7 @@ pub fn serve(
         tokio::net::TcpListener::from_std(listener).map_err(failed)?
     };
     let work = move || runtime.block_on(accept(listener, &doors, site(board)));
-    let started = thread::Builder::new().name("listener".into()).spawn(work);
-    started.map_err(failed)?;
+    threads.start("listener", work).map_err(failed)?;
     Ok(bound)
 }
 

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
-use std::thread;
 use std::time::Duration;
 
 use hawser_host::Clock;
@@ -15,6 +14,7 @@ use crate::changes::Change;
 use crate::judge::Key;
 use crate::locked::locked;
 use crate::receiver::Receiver;
+use crate::threads::Threads;
 
 /// Messages that may wait.
 const WAITING: usize = 100;
@@ -255,12 +255,16 @@ impl Teller {
     ///
     /// # Errors
     /// There is no thread to be had.
-    pub fn start(to: Receiver, clock: Clock) -> Result<Self, std::io::Error> {
+    pub fn start(
+        threads: &mut Threads,
+        to: Receiver,
+        clock: Clock,
+    ) -> Result<Self, std::io::Error> {
         let (send, receive) = channel();
         let told = Arc::<Mutex<Told>>::default();
         let shown = Arc::clone(&told);
         let work = move || deliver_all(&to, &clock, &receive, &shown);
-        thread::Builder::new().name("tell".into()).spawn(work)?;
+        threads.start("tell", work)?;
         Ok(Self { send, told })
     }
 

@@ -40,17 +40,6 @@ pub fn read(cluster: Cluster, whole: Whole) -> miette::Result<Readers> {
     readers.wrap_err("cannot start a thread")
 }
 
-/// That whoever reads the heads goes on doing so.
-///
-/// # Errors
-/// One has ended.
-pub fn check(readers: &Readers) -> miette::Result<()> {
-    match readers.broken() {
-        true => bail!("a thread that reads the heads has ended: this is a defect of hawser"),
-        false => Ok(()),
-    }
-}
-
 /// The way to the nodes, which may be slow.
 struct Nodes {
     cluster: Cluster,

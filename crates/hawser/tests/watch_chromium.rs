@@ -18,6 +18,7 @@ use hawser_watch::board::Board;
 use hawser_watch::metrics::Health;
 use hawser_watch::serve::serve;
 use hawser_watch::shown::Shown;
+use hawser_watch::threads::Threads;
 use hawser_watch::web::Doors;
 use pictures::{
     both_dead_link, both_healthy, dead_link, file, healthy, incidents, lost_head, one_silent,
@@ -38,7 +39,7 @@ fn until(browser: &mut Chromium, condition: &str) {
 fn served(board: Board) -> (Board, String) {
     let here: SocketAddr = "127.0.0.1:0".parse().unwrap();
     let doors = Arc::new(Doors::new(here.ip(), None).unwrap());
-    let address = serve(here, doors, board.clone()).unwrap();
+    let address = serve(&mut Threads::default(), here, doors, board.clone()).unwrap();
     (board, format!("http://{address}/"))
 }
 

@@ -14,6 +14,7 @@ use super::{Answering, Ring, key};
 use crate::board::Board;
 use crate::locked::locked;
 use crate::slots::Slots;
+use crate::threads::Threads;
 
 /// Conversations at a time. The other heads have one each, and one more while a link is lost.
 const AT_ONCE: usize = 16;
@@ -78,7 +79,7 @@ impl Trouble {
 ///
 /// # Errors
 /// There is no thread to be had.
-pub fn listen(ring: &Arc<Ring>, own: &Own) -> io::Result<Trouble> {
+pub fn listen(threads: &mut Threads, ring: &Arc<Ring>, own: &Own) -> io::Result<Trouble> {
     let trouble = Trouble::default();
     let slots = Slots::new(AT_ONCE);
     for address in ring.listens.clone() {
@@ -96,7 +97,7 @@ pub fn listen(ring: &Arc<Ring>, own: &Own) -> io::Result<Trouble> {
                 thread::sleep(AGAIN);
             }
         };
-        thread::Builder::new().name("heads".into()).spawn(work)?;
+        threads.start("heads", work)?;
     }
     Ok(trouble)
 }

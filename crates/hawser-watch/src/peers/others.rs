@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
 use hawser_cluster::host::KeptName;
@@ -17,6 +16,7 @@ use crate::board::Board;
 use crate::join::Other;
 use crate::past::Past;
 use crate::shown::Shown;
+use crate::threads::Threads;
 
 /// Another watch is asked so often while somebody looks, or something is wrong.
 const SOON: Duration = Duration::from_secs(2);
@@ -37,7 +37,13 @@ const AT_ONCE: usize = 100;
 ///
 /// # Errors
 /// There is no thread to be had.
-pub fn ask(ring: &Arc<Ring>, board: &Board, past: &Past, clock: &Clock) -> io::Result<()> {
+pub fn ask(
+    threads: &mut Threads,
+    ring: &Arc<Ring>,
+    board: &Board,
+    past: &Past,
+    clock: &Clock,
+) -> io::Result<()> {
     for name in ring.others.keys() {
         let mut asking = Asking {
             ring: Arc::clone(ring),
@@ -61,7 +67,7 @@ pub fn ask(ring: &Arc<Ring>, board: &Board, past: &Past, clock: &Clock) -> io::R
                 clock.sleep(STEP);
             }
         };
-        thread::Builder::new().name("other".into()).spawn(work)?;
+        threads.start("other", work)?;
     }
     Ok(())
 }

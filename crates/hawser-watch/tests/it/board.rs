@@ -11,6 +11,7 @@ use hawser_watch::board::Board;
 use hawser_watch::metrics::Health;
 use hawser_watch::pages::PAGES;
 use hawser_watch::serve::serve;
+use hawser_watch::threads::Threads;
 use hawser_watch::web::Doors;
 use serde_json::Value;
 
@@ -21,7 +22,7 @@ fn served() -> (Board, SocketAddr) {
     let board = Board::new(file(), "head1".into(), Clock::default());
     let here: SocketAddr = "127.0.0.1:0".parse().unwrap();
     let doors = Arc::new(Doors::new(here.ip(), None).unwrap());
-    let address = serve(here, doors, board.clone()).unwrap();
+    let address = serve(&mut Threads::default(), here, doors, board.clone()).unwrap();
     (board, address)
 }
 

@@ -22,6 +22,7 @@ use hawser_watch::peers::listen::{Own, listen};
 use hawser_watch::peers::peer::Peer;
 use hawser_watch::peers::{Answering, ReadWatched, Ring};
 use hawser_watch::shown::{Shown, ShownHead};
+use hawser_watch::threads::Threads;
 use proptest::prelude::*;
 
 const FILE: &str = r#"
@@ -92,7 +93,7 @@ fn head2(folder: &Path) -> (Ring, Ring) {
         let head = Simulated::new("head2".into(), Head, QUESTIONS, &Wire::default());
         Answering::new(board.clone(), Box::new(head))
     });
-    listen(&Arc::new(here.clone()), &own).unwrap();
+    listen(&mut Threads::default(), &Arc::new(here.clone()), &own).unwrap();
     (here, there)
 }
 
@@ -165,7 +166,7 @@ fn whoever_has_not_the_address_of_a_head_is_let_go_before_a_word() {
     here.others.clear();
     let key = here.secret.clone();
     let own: Own = Arc::new(|| panic!("nobody is answered"));
-    listen(&Arc::new(here.clone()), &own).unwrap();
+    listen(&mut Threads::default(), &Arc::new(here.clone()), &own).unwrap();
     let until = Instant::now() + Duration::from_secs(20);
     // The very key does not help.
     let key = hawser_watch::peers::key::read(&key).unwrap();

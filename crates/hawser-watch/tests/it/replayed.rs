@@ -18,6 +18,7 @@ use hawser_model::cluster_file::parse_complete;
 use hawser_model::names::HostName;
 use hawser_watch::changes::Change;
 use hawser_watch::run::{EVERY, Look, Looker, OwnView, Viewed, Watch};
+use hawser_watch::threads::Threads;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -153,7 +154,7 @@ fn record() {
         HEAD.into(),
         Box::new(move || Box::new(host())),
     );
-    let mut look = Looker::start(view).unwrap();
+    let mut look = Looker::start(&mut Threads::default(), view).unwrap();
     let mut watch = Watch::new(file, HEAD.into());
     let clock = Clock::default();
     let until = Duration::from_secs(seconds.parse().unwrap());

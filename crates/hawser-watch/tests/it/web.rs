@@ -18,6 +18,7 @@ use hawser_watch::board::Board;
 use hawser_watch::metrics::Health;
 use hawser_watch::resident::Resident;
 use hawser_watch::serve::serve;
+use hawser_watch::threads::Threads;
 use hawser_watch::web::Doors;
 use openssl::ssl::{SslConnector, SslStream, SslVersion};
 
@@ -57,7 +58,13 @@ impl Served {
         let doors = Arc::new(doors);
         let board = Board::new(file(), "head1".into(), Clock::default());
         board.show(healthy(), Health::default(), None);
-        let address = serve(here, Arc::clone(&doors), board.clone()).unwrap();
+        let address = serve(
+            &mut Threads::default(),
+            here,
+            Arc::clone(&doors),
+            board.clone(),
+        )
+        .unwrap();
         Self {
             folder,
             server,

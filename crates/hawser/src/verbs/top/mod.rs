@@ -17,7 +17,7 @@ use hawser_watch::run::EVERY;
 use miette::{IntoDiagnostic, WrapErr};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::all_heads::{check, read, whole};
+use crate::all_heads::{read, whole};
 use crate::cluster::{Which, set_verbosity};
 use crate::output;
 
@@ -77,7 +77,7 @@ fn lines(readers: &Readers, ends: &AtomicBool) -> miette::Result<TopPicture> {
             if ends.load(Ordering::Relaxed) || output::is_unheard() {
                 return Ok(picture);
             }
-            check(readers)?;
+            readers.threads().check().into_diagnostic()?;
             std::thread::sleep(LOOKS);
         }
     }

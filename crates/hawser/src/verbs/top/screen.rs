@@ -24,7 +24,6 @@ use ratatui::crossterm::terminal::{
 };
 
 use super::explained;
-use crate::all_heads::check;
 
 /// How long a key is waited for before it is looked whether a signal has come.
 const KEYS: Duration = Duration::from_millis(100);
@@ -45,7 +44,11 @@ pub fn run(readers: &Readers, ends: &AtomicBool) -> miette::Result<TopPicture> {
         .into_diagnostic()
         .wrap_err("cannot draw on this terminal (--plain prints lines)")?;
     match broken {
-        true => check(readers).map(|()| picture),
+        true => readers
+            .threads()
+            .check()
+            .into_diagnostic()
+            .map(|()| picture),
         false => Ok(picture),
     }
 }
@@ -77,8 +80,9 @@ impl Screen {
         let mut shown = newest.clone();
         let mut read = Instant::now();
         loop {
-            if ends.load(Ordering::Relaxed) || readers.broken() {
-                return Ok((newest, readers.broken()));
+            let broken = readers.threads().check().is_err();
+            if broken || ends.load(Ordering::Relaxed) {
+                return Ok((newest, broken));
             }
             if read.elapsed() >= EVERY {
                 newest = readers.picture();

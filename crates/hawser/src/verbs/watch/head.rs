@@ -16,6 +16,7 @@ use hawser_watch::peers::listen::{Trouble, listen, of_head};
 use hawser_watch::peers::{Ring, others};
 use hawser_watch::run::{EVERY, Looker, OwnView, Watch};
 use hawser_watch::tell::Whose;
+use hawser_watch::threads::Threads;
 use hawser_watch::wake;
 use miette::{IntoDiagnostic, WrapErr, bail};
 
@@ -75,10 +76,12 @@ pub fn stay(
         output::complain!("nobody is told of alarms: {why}");
         None
     });
-    let mut voice = Voice::begin(args, to, &board, own.as_str(), whose, &clock)?;
+    let mut threads = Threads::default();
+    let mut voice = Voice::begin(&mut threads, args, to, &board, own.as_str(), whose, &clock)?;
     let name = own.clone();
     let mine = move || hawser_agent::own(name.clone());
     let past = started(Past::start(
+        &mut threads,
         mine(),
         file.clone(),
         board.clone(),
@@ -86,12 +89,16 @@ pub fn stay(
     ))?;
     let mut host = mine();
     let view = OwnView::new(file.clone(), own.clone(), Box::new(mine));
-    let mut look = started(Looker::start(view))?;
+    let mut look = started(Looker::start(&mut threads, view))?;
     let trouble = match file.watch.port() {
         Some(port) => {
             let ring = Arc::new(Ring::of(file, &own, port));
-            started(others::ask(&ring, &board, &past, &clock))?;
-            started(listen(&ring, &of_head(own.clone(), board.clone())))?
+            started(others::ask(&mut threads, &ring, &board, &past, &clock))?;
+            started(listen(
+                &mut threads,
+                &ring,
+                &of_head(own.clone(), board.clone()),
+            ))?
         }
         None => Trouble::default(),
     };
@@ -122,6 +129,7 @@ pub fn stay(
         if watch.news() {
             past.read(watch.cib());
         }
+        threads.check().into_diagnostic()?;
         manager.tell("WATCHDOG=1");
         clock.sleep(EVERY.saturating_sub(clock.since(begun)));
     }

@@ -23,6 +23,7 @@ use hawser_watch::judge::Key;
 use hawser_watch::receiver::Receiver;
 use hawser_watch::serve::serve;
 use hawser_watch::tell::{Teller, Told, Whose, message, test_alarm};
+use hawser_watch::threads::Threads;
 use hawser_watch::turns::Turns;
 use hawser_watch::web::Doors;
 use hawser_watch::{Asked, ask, group, keeper, reading, sightings};
@@ -196,6 +197,7 @@ struct Voice {
 impl Voice {
     /// Serves the board, and says of whom it is.
     fn begin(
+        threads: &mut Threads,
         args: &Args,
         to: Option<Receiver>,
         board: &Board,
@@ -205,9 +207,9 @@ impl Voice {
     ) -> miette::Result<Self> {
         let doors = Doors::new(args.listen.ip(), args.web_config.as_deref());
         let doors = Arc::new(doors.map_err(|e| miette::miette!("{e}"))?);
-        let served = serve(args.listen, Arc::clone(&doors), board.clone());
+        let served = serve(threads, args.listen, Arc::clone(&doors), board.clone());
         let address = served.map_err(|e| miette::miette!("{e}"))?;
-        let teller = to.map(|to| Teller::start(to, clock.clone()));
+        let teller = to.map(|to| Teller::start(threads, to, clock.clone()));
         let teller = started(teller.transpose())?;
         let scheme = if doors.speaks_tls() { "https" } else { "http" };
         output::print(&format!("watching {what}, {scheme}://{address}/\n"));

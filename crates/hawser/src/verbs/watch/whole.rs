@@ -9,7 +9,8 @@ use hawser_watch::metrics::Health;
 use hawser_watch::notify::Manager;
 use hawser_watch::run::EVERY;
 use hawser_watch::tell::Whose;
-use miette::bail;
+use hawser_watch::threads::Threads;
+use miette::{IntoDiagnostic, bail};
 
 use super::{Args, Voice};
 use crate::all_heads;
@@ -27,7 +28,9 @@ pub fn stay(args: &Args, cluster: Cluster, whose: &Whose) -> miette::Result<Exit
     let board = Board::whole(whole.layout().clone(), clock.clone());
     let names: Vec<String> = cluster.nodes.iter().map(|(n, _)| n.to_string()).collect();
     let what = format!("{} from here", names.join(" and "));
-    let mut voice = Voice::begin(args, args.tell.clone(), &board, &what, whose, &clock)?;
+    let mut threads = Threads::default();
+    let to = args.tell.clone();
+    let mut voice = Voice::begin(&mut threads, args, to, &board, &what, whose, &clock)?;
     let readers = all_heads::read(cluster, whole)?;
     let manager = Manager::here();
     manager.tell("READY=1");
@@ -45,7 +48,8 @@ pub fn stay(args: &Args, cluster: Cluster, whose: &Whose) -> miette::Result<Exit
             board.incidents(incidents.clone());
             known = Some(incidents);
         }
-        all_heads::check(&readers)?;
+        threads.check().into_diagnostic()?;
+        readers.threads().check().into_diagnostic()?;
         manager.tell("WATCHDOG=1");
         clock.sleep(EVERY.saturating_sub(clock.since(begun)));
     }

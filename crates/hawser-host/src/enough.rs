@@ -77,6 +77,16 @@ where
     answers
 }
 
+/// Does this on a thread of its own; here if there is none to be had.
+fn aside<W: FnOnce() + Send + 'static>(work: W) {
+    let (give, taken) = channel::<W>();
+    let started = thread::Builder::new().spawn(move || taken.recv().map(|work| work()));
+    match started {
+        Ok(_) => _ = give.send(work),
+        Err(_) => work(),
+    }
+}
+
 /// A host that was asked something whose answer nobody waits for.
 struct Busy {
     name: HostName,
@@ -104,7 +114,7 @@ impl Busy {
             host: None,
             gone: false,
         };
-        thread::spawn(move || {
+        aside(move || {
             let answer = host.ask(&question);
             let name = host.name().clone();
             // Nobody may want either any more. A host that is dropped ends its agent.

@@ -36,16 +36,26 @@ pub fn on_all<T: Send, E: Send>(
         .collect()
 }
 
-/// Does something with each, all at the same time; the answers are in their order.
+/// Does something with each, all at the same time; the answers are in their order. For whom there is no thread to be had, it is
+/// done after the others have begun.
 pub fn at_once<T: Send, R: Send>(
     each: impl IntoIterator<Item = T>,
     work: impl Fn(T) -> R + Sync,
 ) -> Vec<R> {
+    let each = each.into_iter().map(|it| Mutex::new(Some(it)));
+    let each: Vec<Mutex<Option<T>>> = each.collect();
+    let work = |it: &Mutex<Option<T>>| {
+        let it = locked(it).take();
+        work(it.expect("each is taken once"))
+    };
     let work = &work;
     thread::scope(|scope| {
-        let each = each.into_iter();
-        let begun: Vec<_> = each.map(|it| scope.spawn(move || work(it))).collect();
-        let ended = begun.into_iter().map(|thread| {
+        let begin = |it| thread::Builder::new().spawn_scoped(scope, move || work(it));
+        let begun: Vec<_> = each.iter().map(begin).collect();
+        let ended = begun.into_iter().zip(&each).map(|(thread, it)| {
+            let Ok(thread) = thread else {
+                return work(it);
+            };
             let ended = thread.join();
             ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         });
@@ -151,6 +161,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
+    use hawser_tool::Tool;
+
     use super::*;
     use crate::protocol::Ping;
     use crate::sim::up::{QUESTIONS, Up};
@@ -175,6 +187,23 @@ mod tests {
                 &wire,
             )))
         }
+    }
+
+    #[test]
+    fn without_a_thread_all_is_done_by_who_asks() {
+        // No address space holds such a stack.
+        const STACK: &str = "RUST_MIN_STACK";
+        let huge = (1_u64 << 47).to_string();
+        if std::env::var(STACK).is_ok_and(|it| it == huge) {
+            thread::Builder::new().spawn(|| ()).unwrap_err();
+            assert_eq!(at_once([1, 2, 3], |n| n * 2), [2, 4, 6]);
+            return;
+        }
+        let name = "hosts::tests::without_a_thread_all_is_done_by_who_asks";
+        let again = Tool::new(std::env::current_exe().unwrap());
+        let again = again.args(["--exact", name, "--test-threads=1"]);
+        let said = again.variable(STACK, &huge).text().unwrap();
+        assert!(said.contains("1 passed"), "{said}");
     }
 
     #[test]

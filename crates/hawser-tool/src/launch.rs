@@ -172,7 +172,13 @@ impl Launch {
         let expected = format!("{ready}\n");
         // No more than what is expected: it may be any program that is there by now.
         let output = child.stdout.take().map(|it| it.take(expected.len() as u64));
-        let said = in_time(&all(output), until);
+        let said = match all(output) {
+            Ok(said) => in_time(&said, until),
+            Err(e) => {
+                kill(&mut child);
+                return Err(self.failed(e));
+            }
+        };
         if said.as_deref() == Some(expected.as_bytes()) {
             return Ok(Companion(child));
         }
@@ -273,9 +279,9 @@ pub fn end_unless<S>(
 }
 
 /// All that comes out of a pipe, read meanwhile.
-fn all(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
+fn all(pipe: Option<impl Read + Send + 'static>) -> io::Result<Receiver<Vec<u8>>> {
     let (send, receive) = channel();
-    thread::spawn(move || {
+    let read = move || {
         let mut bytes = Vec::new();
         if let Some(mut pipe) = pipe {
             // What came before an error is what there is.
@@ -283,8 +289,9 @@ fn all(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
         }
         // Nobody waits any more when it is late.
         let _late = send.send(bytes);
-    });
-    receive
+    };
+    thread::Builder::new().spawn(read)?;
+    Ok(receive)
 }
 
 fn in_time(from: &Receiver<Vec<u8>>, until: Deadline) -> Option<Vec<u8>> {

@@ -206,7 +206,11 @@ impl Tool {
         let program = launch.program;
         if let (Some(input), Some(mut stdin)) = (input, child.stdin.take()) {
             // A tool that stops reading has failed, and says why.
-            thread::spawn(move || stdin.write_all(&input));
+            let write = move || stdin.write_all(&input);
+            if let Err(source) = thread::Builder::new().spawn(write) {
+                end(child);
+                return Err(ToolError::Run { program, source });
+            }
         }
         let heard = Talk::with(&mut child).and_then(|mut talk| {
             let turn = talk.hear(until)?;
@@ -245,8 +249,7 @@ fn ended(child: &mut Child, until: Deadline) -> Option<ExitStatus> {
     until.ask(LOOK, || child.try_wait()).ok().flatten()
 }
 
-/// Ends the tool and what it started. One that cannot even be killed, since it waits for a disk, is left to a thread that
-/// takes its end.
+/// Ends the tool and what it started. One that cannot even be killed, since it waits for a disk, is left.
 fn end(mut child: Child) {
     // Process numbers are positive, and fit.
     let group = Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX));
@@ -259,7 +262,7 @@ fn end(mut child: Child) {
             return;
         }
     }
-    thread::spawn(move || child.wait());
+    leave(child);
 }
 
 #[cfg(test)]
@@ -358,6 +361,26 @@ mod tests {
             assert!(lives || child != silent);
             let _gone = nix::sys::signal::kill(Pid::from_raw(pid), Signal::SIGKILL);
         }
+    }
+
+    #[test]
+    fn without_a_thread_a_tool_that_needs_none_runs_and_another_says_why_not() {
+        // No address space holds such a stack.
+        const STACK: &str = "RUST_MIN_STACK";
+        let huge = (1_u64 << 47).to_string();
+        if std::env::var(STACK).is_ok_and(|it| it == huge) {
+            assert_eq!(shell("echo yes").text().unwrap(), "yes\n");
+            let told = shell("cat").input("yes").output();
+            assert!(matches!(told, Err(ToolError::Run { .. })), "{told:?}");
+            let stands = Launch::new("echo").arg("ready").companion("ready");
+            assert!(matches!(stands, Err(ToolError::Run { .. })), "{stands:?}");
+            return;
+        }
+        let name = "tests::without_a_thread_a_tool_that_needs_none_runs_and_another_says_why_not";
+        let again = Tool::new(std::env::current_exe().unwrap());
+        let again = again.args(["--exact", name, "--test-threads=1"]);
+        let said = again.variable(STACK, &huge).text().unwrap();
+        assert!(said.contains("1 passed"), "{said}");
     }
 
     #[test]

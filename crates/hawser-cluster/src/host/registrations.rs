@@ -6,10 +6,10 @@
 //! needed.
 
 use std::path::Path;
-use std::thread;
 use std::time::Duration;
 
 use hawser_files::Expected;
+use hawser_host::at_once;
 use hawser_tool::Deadline;
 
 use super::disk_paths::Tree;
@@ -33,14 +33,8 @@ pub(super) fn why_not(device: &FenceQuestion, limit: Duration) -> Option<String>
     let disks = disks(&device.agent, listed);
     let mut wrong = Vec::new();
     for some in disks.chunks(AT_A_TIME) {
-        wrong.extend(thread::scope(|scope| {
-            let asked = some
-                .iter()
-                .map(|disk| scope.spawn(move || of_disk(device, disk, until)));
-            let asked: Vec<_> = asked.collect();
-            let answers = asked.into_iter().filter_map(|it| it.join().ok()?.err());
-            answers.collect::<Vec<_>>()
-        }));
+        let answers = at_once(some, |disk| of_disk(device, disk, until));
+        wrong.extend(answers.into_iter().filter_map(Result::err));
     }
     (!wrong.is_empty()).then(|| wrong.join("; "))
 }

@@ -10,6 +10,7 @@ mod deadline;
 mod launch;
 pub mod processes;
 mod said;
+mod stuck;
 
 pub use deadline::Deadline;
 
@@ -75,7 +76,7 @@ pub enum ToolError {
         /// What it printed as an error; how it ended, if it printed nothing.
         said: String,
     },
-    /// It did not end in time, and was ended.
+    /// It did not end in time, and was ended, or an earlier run of it cannot even be killed.
     #[error("{program}: {}", self.reason())]
     Silent {
         /// Its name.
@@ -194,6 +195,11 @@ impl Tool {
             limit,
         } = self;
         let until = Deadline::after(limit);
+        let name = stuck::name(&launch.command);
+        if stuck::is(&name) {
+            let program = launch.program;
+            return Err(ToolError::Silent { program, limit });
+        }
         launch
             .command
             .stdin(match input {
@@ -208,7 +214,7 @@ impl Tool {
             // A tool that stops reading has failed, and says why.
             let write = move || stdin.write_all(&input);
             if let Err(source) = thread::Builder::new().spawn(write) {
-                end(child);
+                end(name, child);
                 return Err(ToolError::Run { program, source });
             }
         }
@@ -234,7 +240,7 @@ impl Tool {
             Ok((Turn::Endless, _)) => ToolError::Endless { program },
             Err(source) => ToolError::Run { program, source },
         };
-        end(child);
+        end(name, child);
         Err(error)
     }
 }
@@ -250,7 +256,7 @@ fn ended(child: &mut Child, until: Deadline) -> Option<ExitStatus> {
 }
 
 /// Ends the tool and what it started. One that cannot even be killed, since it waits for a disk, is left.
-fn end(mut child: Child) {
+fn end(name: String, mut child: Child) {
     // Process numbers are positive, and fit.
     let group = Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX));
     for signal in [Signal::SIGTERM, Signal::SIGKILL] {
@@ -262,7 +268,7 @@ fn end(mut child: Child) {
             return;
         }
     }
-    leave(child);
+    stuck::leave(name, child);
 }
 
 #[cfg(test)]

@@ -122,7 +122,8 @@ impl Asked {
         let room = |path: &&str| {
             let path = (*path).to_owned();
             let of = path.clone();
-            (path, Begun::work(limits.head, move || Room::at(&of)))
+            let room = Begun::about(format!("room of {of}"), limits.head, move || Room::at(&of));
+            (path, room)
         };
         Self {
             folders: FOLDERS.iter().map(room).collect(),

@@ -156,7 +156,8 @@ impl Looks {
     fn begin(pools: &[PoolQuestion], limits: Limits) -> Self {
         let begin = |pool: &PoolQuestion| {
             let asked = pool.clone();
-            let look = Begun::work(limits.view(), move || look(&asked, limits));
+            let about = format!("pool at {}", asked.root);
+            let look = Begun::about(about, limits.view(), move || look(&asked, limits));
             (pool.pool.clone(), look)
         };
         Self(pools.iter().map(begin).collect())
@@ -234,17 +235,20 @@ fn look(pool: &PoolQuestion, limits: Limits) -> PoolView {
         Storage::Device(_) | Storage::VolumeGroup(_) => nothing_encrypted(),
     });
     let place = pool.root.clone();
-    let room = Begun::work(limit, move || Room::at(&place));
+    let about = |what: &str| format!("{what} of {}", pool.root);
+    let room = Begun::about(about("room"), limit, move || Room::at(&place));
     let exports = pool.exports.clone();
-    let file = Begun::work(limit, move || match exports.as_ref().map(service::wanted) {
-        Some(Ok(wanted)) => (None, wanted.desired.ports()),
-        Some(Err(e)) => (Some(e.to_string()), BTreeSet::new()),
-        None => (None, BTreeSet::new()),
+    let file = Begun::about(about("exports file"), limit, move || {
+        match exports.as_ref().map(service::wanted) {
+            Some(Ok(wanted)) => (None, wanted.desired.ports()),
+            Some(Err(e)) => (Some(e.to_string()), BTreeSet::new()),
+            None => (None, BTreeSet::new()),
+        }
     });
     let exports = pool.exports.clone();
     // A look that finds something that does not answer has given up before it is given up itself.
     let whole = Duration::from_secs(u64::from(limit) + 1);
-    let offered = Begun::work(limit, move || {
+    let offered = Begun::about(about("exports"), limit, move || {
         match exports.as_ref().map(|it| service::health(it, whole)) {
             Some(Ok(Health::Running)) | None => Some(Vec::new()),
             Some(Ok(Health::Stopped)) => None,

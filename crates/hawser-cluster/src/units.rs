@@ -122,5 +122,7 @@ mod tests {
         // What a pool, a key or a fence agent needs lies below /root or /home on some heads.
         assert_eq!(set("ProtectHome"), Some("read-only"));
         assert_eq!(set("InaccessiblePaths"), None);
+        // A head with four pools has some fifty tasks in a look.
+        assert_eq!(set("TasksMax"), Some("512"));
     }
 }

@@ -154,8 +154,9 @@ fn mail(to: &str, message: &Value) -> String {
         Some("firing") => "began",
         _ => "ended",
     };
-    let [code, severity, cluster, head, place] =
-        ["alertname", "severity", "cluster", "head", "where"].map(|label| word(&labels[label]));
+    let [code, severity, cluster, place] =
+        ["alertname", "severity", "cluster", "where"].map(|label| word(&labels[label]));
+    let head = word(&notes["told_by"]);
     let subject = format!("[{cluster}] {has}: {severity} {code} {place}");
     let subject = subject.trim_end();
     let ascii = |c: char| if c.is_ascii() { c } else { '?' };
@@ -278,6 +279,7 @@ mod tests {
         );
         assert!(text.contains("\nBegan: 2023-11-14T22:13:20Z.\n"), "{text}");
         assert!(text.contains("\nEnded: 2023-11-14T22:14:20Z.\n"), "{text}");
+        assert!(text.contains("\nTold by the watch of a pool.\n"), "{text}");
     }
 
     proptest! {

@@ -27,6 +27,7 @@ pub mod live;
 mod locked;
 pub mod metrics;
 pub mod notify;
+pub mod outbox;
 pub mod pages;
 pub mod past;
 pub mod peers;

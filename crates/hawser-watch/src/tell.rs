@@ -1,9 +1,8 @@
-//! Messages to people: what began and what ended, as the JSON of an Alertmanager's webhook, for a [`Receiver`]. What cannot be delivered waits, is tried again ever more seldom, and is counted when too much waits.
+//! Messages to people: what began and what ended, as the JSON of an Alertmanager's webhook, for a [`Receiver`].
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use hawser_host::Clock;
 use hawser_model::date::utc_seconds;
@@ -13,17 +12,9 @@ use serde_json::{Value, json};
 use crate::changes::Change;
 use crate::judge::Key;
 use crate::locked::locked;
+use crate::outbox::{Counts, Letter, Outbox};
 use crate::receiver::Receiver;
 use crate::threads::Threads;
-
-/// Messages that may wait.
-const WAITING: usize = 100;
-
-/// From the first failure to the next try; doubled from try to try.
-const FIRST: Duration = Duration::from_secs(1);
-
-/// Tries are never further apart.
-const LONGEST: Duration = Duration::from_secs(300);
 
 /// Whose alarms they are.
 #[derive(Clone, Debug)]
@@ -105,14 +96,6 @@ pub fn test_alarm(time_of_day: u64) -> Alarm {
     }
 }
 
-/// A message about a change.
-#[derive(Clone, Debug)]
-struct Letter {
-    message: Value,
-    about: Key,
-    began: bool,
-}
-
 /// How many messages wait of the beginning and of the end of each alarm.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waiting {
@@ -157,90 +140,6 @@ pub struct Told {
     pub waiting: Waiting,
     /// The alarms of which the watch of another head tells.
     pub left: BTreeSet<Key>,
-}
-
-/// What waits to be delivered, in its order. Pure.
-#[derive(Debug)]
-pub struct Outbox<T> {
-    waiting: VecDeque<T>,
-    failures: u32,
-    next: Duration,
-    counts: Counts,
-}
-
-/// What became of messages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Delivered.
-    pub sent: u64,
-    /// Tries that failed.
-    pub failed: u64,
-    /// Given up, since too many waited.
-    pub lost: u64,
-}
-
-impl<T> Default for Outbox<T> {
-    fn default() -> Self {
-        Self {
-            waiting: VecDeque::new(),
-            failures: 0,
-            next: Duration::ZERO,
-            counts: Counts::default(),
-        }
-    }
-}
-
-impl<T> Outbox<T> {
-    /// One more waits; the oldest is given up when there is no room.
-    pub fn put(&mut self, message: T) -> Option<T> {
-        let mut lost = None;
-        if self.waiting.len() >= WAITING {
-            lost = self.waiting.pop_front();
-            self.counts.lost += 1;
-        }
-        self.waiting.push_back(message);
-        lost
-    }
-
-    /// What is to be delivered now.
-    pub fn due(&self, now: Duration) -> Option<&T> {
-        self.waiting.front().filter(|_| now >= self.next)
-    }
-
-    /// In how long something is due; absent when nothing waits.
-    pub fn wait(&self, now: Duration) -> Option<Duration> {
-        let front = self.waiting.front();
-        front.map(|_| self.next.saturating_sub(now))
-    }
-
-    /// Takes what became of the message that was due, which is given back if it is delivered.
-    pub fn went(&mut self, now: Duration, well: bool) -> Option<T> {
-        match well {
-            true => {
-                self.counts.sent += 1;
-                self.failures = 0;
-                self.next = now;
-                self.waiting.pop_front()
-            }
-            false => {
-                self.counts.failed += 1;
-                let longer = FIRST.saturating_mul(1 << self.failures.min(10));
-                self.failures += 1;
-                self.next = now + longer.min(LONGEST);
-                None
-            }
-        }
-    }
-
-    /// What became of messages so far.
-    pub fn counts(&self) -> Counts {
-        self.counts
-    }
-
-    /// Whether the last try failed.
-    pub fn fails(&self) -> bool {
-        self.failures > 0
-    }
 }
 
 /// Delivers on a thread of its own, so that no reading waits for it.
@@ -347,35 +246,5 @@ mod tests {
         let ended = message(&Change::Ended(alarm), &from, 1_700_000_060);
         assert_eq!(ended["alerts"][0]["endsAt"], "2023-11-14T22:14:20Z");
         assert_eq!(one["fingerprint"], ended["alerts"][0]["fingerprint"]);
-    }
-
-    #[test]
-    fn what_is_not_delivered_waits_ever_longer_and_loses_nothing_until_too_much_waits() {
-        let mut outbox = Outbox::default();
-        outbox.put(json!(0));
-        let mut now = Duration::ZERO;
-        let mut tries = Vec::new();
-        for _ in 0..12 {
-            now += outbox.wait(now).unwrap();
-            assert_eq!(outbox.due(now), Some(&json!(0)));
-            tries.push(now.as_secs());
-            outbox.went(now, false);
-            assert_eq!(outbox.due(now), None);
-        }
-        assert_eq!(tries[..5], [0, 1, 3, 7, 15]);
-        assert_eq!(tries[11] - tries[10], 300);
-        now += LONGEST;
-        outbox.went(now, true);
-        assert_eq!(outbox.wait(now), None);
-        for n in 0..WAITING + 3 {
-            outbox.put(json!(n));
-        }
-        assert_eq!(outbox.due(now), Some(&json!(3)));
-        let counts = Counts {
-            sent: 1,
-            failed: 12,
-            lost: 3,
-        };
-        assert_eq!(outbox.counts(), counts);
     }
 }

@@ -18,8 +18,8 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
 use crate::keeping::KeptCounts;
+use crate::outbox::Counts;
 use crate::shown::Shown;
-use crate::tell::Counts;
 
 /// The media type of what [`text`] gives.
 pub const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

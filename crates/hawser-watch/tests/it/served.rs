@@ -5,7 +5,7 @@ use hawser_model::host::{CertificateFacts, SecretFacts};
 use hawser_watch::board::Board;
 use hawser_watch::keeping::KeptCounts;
 use hawser_watch::metrics::Health;
-use hawser_watch::tell::Counts;
+use hawser_watch::outbox::Counts;
 
 use crate::measured::measured;
 use crate::pictures::{both_dead_link, file};

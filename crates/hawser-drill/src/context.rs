@@ -16,6 +16,7 @@ use hawser_model::output::cluster::ClusterStatus;
 
 use crate::client_config::{ClientConfig, Volume};
 use crate::error::DrillError;
+use crate::own_machine;
 use crate::watch::EVERY;
 
 /// iSCSI's port (RFC 7143).
@@ -117,7 +118,9 @@ impl<'a> DrillContext<'a> {
     ) -> Result<Self, DrillError> {
         let pool = find_pool(file, pool, &client_config)?.name.to_string();
         let client = client_config.host.clone();
-        if client_config.remote && file.node(client.as_str()).is_some() {
+        let address: Vec<IpAddr> = client.as_str().parse().into_iter().collect();
+        let is_head = own_machine::node_of(file, client.as_str(), &address).is_some();
+        if client_config.remote && is_head {
             return refused(format!(
                 "{client} is a node of the cluster: a client there falls with what it watches; --client-host names \
                  another host"
@@ -147,8 +150,18 @@ impl<'a> DrillContext<'a> {
     /// Takes the head that has the pool now as the one to hit.
     ///
     /// # Errors
-    /// Nobody has it, or the cluster is not whole: a drill on such a cluster is an outage.
+    /// Nobody has it, or the cluster is not whole: a drill on such a cluster is an outage. This machine is one of the
+    /// heads, and they are real ones.
     pub fn aim(&mut self, now: &ClusterStatus) -> Result<(), DrillError> {
+        if !self.site.is_expendable() {
+            if let Some(node) = own_machine::node(self.file)? {
+                return refused(format!(
+                    "nothing was done: this machine is {}, a node of the cluster: a drill would fall with it, and \
+                     nobody would heal what it broke; start it on another machine",
+                    node.name.get()
+                ));
+            }
+        }
         if !now.redundant || !now.degraded.is_empty() {
             let mut why = now.degraded.clone();
             if why.is_empty() {

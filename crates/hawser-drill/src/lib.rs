@@ -19,6 +19,7 @@ pub mod in_progress;
 pub mod left;
 mod logs;
 mod network;
+mod own_machine;
 mod queries;
 mod record;
 pub mod run;

@@ -251,12 +251,19 @@ pub struct Bench {
     pub notes: TempDir,
 }
 
+/// The file of the lab whose drills were recorded.
+const FILE: &str = "../../examples/lab/hawser.toml";
+
 impl Bench {
     pub fn new() -> Self {
-        let path = "../../examples/lab/hawser.toml";
-        let text = fs::read_to_string(path).unwrap();
+        Self::edited(|text| text)
+    }
+
+    /// The same of another cluster file: the lab's, with something changed.
+    pub fn edited(edit: impl FnOnce(String) -> String) -> Self {
+        let text = edit(fs::read_to_string(FILE).unwrap());
         Self {
-            file: Arc::new(parse_complete(&text, path).unwrap_or_else(|errors| panic!("{errors}"))),
+            file: Arc::new(parse_complete(&text, FILE).unwrap_or_else(|errors| panic!("{errors}"))),
             notes: tempfile::tempdir().unwrap(),
         }
     }

@@ -105,11 +105,14 @@ pub fn wait_whole(context: &DrillContext<'_>, quiet: Duration) -> Result<LastSta
 
 /// Heads that were switched off, by a fault or by a fence device, are switched on.
 pub(crate) fn power_everywhere(context: &DrillContext<'_>) -> Result<(), DrillError> {
+    let mut healed = Ok(());
     for head in &context.heads {
-        // BMCs may be asked through other heads, which may be out of reach for a while themselves.
-        context.until_done(REACHED, || context.site.power_on(head))?;
+        // BMCs may be asked through other heads, which may be out of reach for a while themselves. One that cannot be
+        // switched on keeps none of the others from it.
+        let on = context.until_done(REACHED, || context.site.power_on(head));
+        healed = healed.and(on);
     }
-    Ok(())
+    healed
 }
 
 /// Heads without power, and since when.
@@ -125,21 +128,34 @@ impl Off {
                 // One that nobody can ask now is asked again.
                 Err(e) if e.later => {}
                 Err(e) => return Err(e.into()),
-                Ok(true) => drop(self.0.remove(head)),
+                // One of its supplies may still be off.
+                Ok(true) if self.0.contains_key(head) => self.give_power(context, head)?,
+                Ok(true) => {}
                 Ok(false) => {
                     let since = *self
                         .0
                         .entry(head.clone())
                         .or_insert_with(|| context.clock.now());
                     if context.clock.since(since) > OFF {
-                        match context.site.power_on(head) {
-                            Err(e) if !e.later => return Err(e.into()),
-                            _ => {}
-                        }
+                        self.give_power(context, head)?;
                     }
                 }
             }
         }
         Ok(self.0.is_empty())
+    }
+
+    /// It is off until it is known to have been switched on.
+    fn give_power(
+        &mut self,
+        context: &DrillContext<'_>,
+        head: &HostName,
+    ) -> Result<(), DrillError> {
+        match context.site.power_on(head) {
+            Ok(()) => drop(self.0.remove(head)),
+            Err(e) if e.later => {}
+            Err(e) => return Err(e.into()),
+        }
+        Ok(())
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use hawser_client::load::Load;
 use hawser_cluster::host::drill::{Extent, HostFault};
+use hawser_cluster::live::switches;
 use hawser_drill::client_config::{ClientConfig, Volume};
 use hawser_drill::context::DrillContext;
 use hawser_drill::heads::RealHeads;
@@ -40,6 +41,10 @@ pub struct Broken {
     pub around: Vec<SiteFault>,
     pub on_heads: Vec<(HostName, HostFault)>,
     pub off: BTreeSet<HostName>,
+    /// What a fence device gives no power to: the device, and the head.
+    pub outlets_off: BTreeSet<(String, HostName)>,
+    /// The head that is being fenced.
+    pub shooting: Option<HostName>,
     pub standby: BTreeSet<String>,
     /// The mending of this number, counted from 0, fails; and how many there were.
     pub fails_at: Option<usize>,
@@ -60,7 +65,7 @@ impl Broken {
     }
 
     pub fn is_nothing(&self) -> bool {
-        self.count() == 0
+        self.count() == 0 && self.outlets_off.is_empty()
     }
 
     /// Counts a mending; false: it fails.
@@ -175,6 +180,30 @@ impl World {
             self.wire.find(head);
             self.mends();
         }
+    }
+
+    /// A fence device switches an outlet of its own that feeds a head, and answers whether it gives power then. A head is
+    /// off when all of its outlets are.
+    pub fn outlet(&self, device: &str, head: &HostName, on: Option<bool>) -> bool {
+        let outlet = (device.to_owned(), head.clone());
+        let dark = {
+            let mut broken = self.broken();
+            match on {
+                Some(true) => drop(broken.outlets_off.remove(&outlet)),
+                Some(false) => drop(broken.outlets_off.insert(outlet.clone())),
+                None => {}
+            }
+            let of_head = broken.outlets_off.iter().filter(|(_, it)| it == head);
+            of_head.count()
+        };
+        match on {
+            Some(true) => self.gives_power(head),
+            Some(false) if dark == switches(&self.file, head.as_str()).concat().len() => {
+                self.cuts_power(head);
+            }
+            _ => {}
+        }
+        self.is_on(head) && !self.broken().outlets_off.contains(&outlet)
     }
 
     /// Something is broken, which takes as long as it took.

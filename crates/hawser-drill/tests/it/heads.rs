@@ -1,5 +1,6 @@
 //! The heads of a simulated cluster: what they answer.
 
+use hawser_cluster::host::FenceQuestion;
 use hawser_cluster::host::drill::{HostFault, LogTexts, Look, StampedLine};
 use hawser_cluster::host::questions::{
     FitsFault, ForgetFailures, LookAround, MakeFault, MendFault, Power, ReadCib, ReadCorosyncMap,
@@ -66,7 +67,10 @@ hawser_host::answers! {
     };
     ReadCib: |_, head| Some(head.world.story().cib());
     ReadCorosyncMap: |_, head| head.world.story().cmap();
-    ReadFenceHistory: |_, head| head.world.story().fencing(head.world.now());
+    ReadFenceHistory: |_, head| {
+        let shooting = head.world.broken().shooting.clone();
+        head.world.story().fencing(head.world.now(), shooting.as_ref())
+    };
     FitsFault: |ask, head| head.world.unfit(&ask.0);
     MakeFault: |ask, head| {
         let there = (head.name.clone(), ask.fault);
@@ -100,13 +104,10 @@ hawser_host::answers! {
     };
     ReadFenceMetadata: |_, _| FENCE_AGENT.to_owned();
     Power: |ask, head| {
-        let victim = ask.device.name.trim_start_matches("fence-").into();
-        match ask.on {
-            Some(true) => head.world.gives_power(&victim),
-            Some(false) => head.world.cuts_power(&victim),
-            None => {}
-        }
-        head.world.is_on(&victim)
+        let FenceQuestion { name, parameters, .. } = &ask.device;
+        let own = name.trim_start_matches("fence-");
+        let victim = parameters.get("port").map_or(own, String::as_str).into();
+        head.world.outlet(name, &victim, ask.on)
     };
     StampLog: |_, head| StampedLine {
         line: Some(format!("{} [1] {} attrd", stamp(head.clock()), head.name)),

@@ -108,8 +108,8 @@ impl Recorded {
         )
     }
 
-    /// The fencers' history.
-    pub fn fencing(&self, now: Moment) -> String {
+    /// The fencers' history, with a shot that is under way.
+    pub fn fencing(&self, now: Moment, under_way: Option<&HostName>) -> String {
         let events = self.0.fencing.iter().filter(|event| event.completed <= now);
         let events = events.map(|event| {
             let seconds = event.completed.0 / 1_000_000;
@@ -124,7 +124,13 @@ impl Recorded {
                 None => element,
             }
         });
-        Element::new("pacemaker-result").children(events).to_text()
+        let pending = under_way.map(|target| {
+            let element = Element::new("fence_event").with("target", target.as_str());
+            element.with("action", "off").with("status", "pending")
+        });
+        Element::new("pacemaker-result")
+            .children(pending.into_iter().chain(events))
+            .to_text()
     }
 
     /// The two logs of a head.

@@ -57,9 +57,18 @@ impl Again {
         Self::as_in(story, real, WRITES_SELDOM_US)
     }
 
+    /// The same with a client that writes seldom, on real heads of this cluster file.
+    pub fn on(bench: Bench, name: &str) -> Self {
+        Self::on_bench(bench, Recorded::named(name), true, WRITES_SELDOM_US)
+    }
+
     fn as_in(story: Recorded, real: bool, writes_every_us: u64) -> Self {
+        Self::on_bench(Bench::new(), story, real, writes_every_us)
+    }
+
+    fn on_bench(bench: Bench, story: Recorded, real: bool, writes_every_us: u64) -> Self {
         let mut again = Self {
-            bench: Bench::new(),
+            bench,
             story: Arc::new(story),
             real,
             writes_every_us,

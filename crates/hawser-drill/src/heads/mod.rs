@@ -1,6 +1,8 @@
 //! Real heads as a site: their power is switched by their fence devices, each asked through another head, and what
 //! happens to their cables they do to themselves.
 
+mod power;
+
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -8,11 +10,8 @@ use std::sync::OnceLock;
 
 use hawser_cluster::host::FenceQuestion;
 use hawser_cluster::host::drill::HostFault;
-use hawser_cluster::host::questions::{
-    LookAround, MakeFault, MendFault, Power, ReadFenceMetadata, ShowFault,
-};
-use hawser_cluster::live::{cannot_switch, switches};
-use hawser_cluster::xml::Element;
+use hawser_cluster::host::questions::{LookAround, MakeFault, MendFault, ShowFault};
+use hawser_cluster::live::switches;
 use hawser_host::site::{Site, SiteError, SiteFault, Trouble, Watcher};
 use hawser_host::{Ask, Reconnecting};
 use hawser_model::cluster_file::ClusterFile;
@@ -20,12 +19,6 @@ use hawser_model::drill::PowerEvent;
 use hawser_model::names::{HostName, LinkName};
 
 use crate::error::DrillError;
-
-/// How long a fence agent may take to switch a head, in seconds: BMCs are slow.
-const SWITCHES: u32 = 60;
-
-/// How long it may take to tell whether there is power.
-const TELLS: u32 = 20;
 
 /// What a head does to itself it mends after so many seconds, if nobody has.
 pub(crate) const MENDS_ITSELF: u32 = 600;
@@ -69,71 +62,6 @@ impl<'a> RealHeads<'a> {
 
     fn names(&self) -> impl Iterator<Item = &HostName> {
         self.file.nodes.iter().map(|node| node.name.get())
-    }
-
-    /// Finds the devices that switch the power of a head on and off: of the first level that can. The agents
-    /// themselves say what they can.
-    fn switches_of(
-        &self,
-        head: &HostName,
-        known: &mut BTreeMap<String, Element>,
-    ) -> Result<Vec<FenceQuestion>, SiteError> {
-        let mut why = Vec::new();
-        for level in switches(self.file, head.as_str()) {
-            let mut can = Vec::new();
-            for switch in &level {
-                let agent = &switch.device.agent;
-                if !known.contains_key(agent) {
-                    known.insert(agent.clone(), self.metadata(agent)?);
-                }
-                match cannot_switch(&known[agent]) {
-                    None => can.push(switch.aimed(&known[agent])),
-                    Some(words) => why.push(format!("{} ({agent}): {words}", switch.device.name)),
-                }
-            }
-            if can.len() == level.len() && !can.is_empty() {
-                return Ok(can);
-            }
-        }
-        Err(SiteError::for_good(format!(
-            "no fence device of {head} switches its power off and on, so a drill could not switch it on again once it \
-             was fenced: {}",
-            why.join("; ")
-        )))
-    }
-
-    /// What an agent says of itself, on the first head that answers.
-    fn metadata(&self, agent: &str) -> Result<Element, SiteError> {
-        let question = ReadFenceMetadata {
-            agent: agent.to_owned(),
-        };
-        let text = self.any(self.names(), &question, "there is no head")?;
-        Element::parse(&text, "a fence agent's metadata")
-            .map_err(|e| SiteError::for_good(format!("{agent}: {e}")))
-    }
-
-    /// Whether a head has power, by its fence devices, or switches it, through the very agents and the very secrets
-    /// that Pacemaker would use. One of two power supplies is power.
-    fn power(&self, head: &HostName, on: Option<bool>) -> Result<bool, SiteError> {
-        let mut any = false;
-        for device in self.devices(head)? {
-            let question = Power {
-                device: device.clone(),
-                on,
-                seconds: on.map_or(TELLS, |_| SWITCHES),
-            };
-            let others = self.names().filter(|name| *name != head);
-            let none = format!("there is no other head to ask {} of {head}", device.name);
-            any |= self.any(others, &question, &none)?;
-        }
-        Ok(any)
-    }
-
-    fn devices(&self, head: &HostName) -> Result<&[FenceQuestion], SiteError> {
-        let devices = self.devices.get().and_then(|all| all.get(head));
-        devices
-            .map(Vec::as_slice)
-            .ok_or_else(|| SiteError::for_good(format!("it is not known yet what switches {head}")))
     }
 
     /// The answer of the first of these heads that gives one.
@@ -231,6 +159,9 @@ impl Site for RealHeads<'_> {
     }
 
     fn power_on(&self, host: &HostName) -> Result<(), SiteError> {
+        if self.devices(host)?.len() > 1 {
+            return self.power_by_all(host);
+        }
         match self.has_power(host)? {
             true => Ok(()),
             false => self.power(host, Some(true)).map(drop),

@@ -96,6 +96,32 @@ pub trait Site: Sync {
     /// It could not be mended.
     fn mend(&self, fault: &SiteFault) -> Result<(), SiteError>;
 
+    /// Breaks several things, as [`break_now`](Self::break_now) does each.
+    ///
+    /// # Errors
+    /// As there.
+    fn break_all(&self, faults: &[SiteFault]) -> Result<(), SiteError> {
+        faults.iter().try_for_each(|fault| self.break_now(fault))
+    }
+
+    /// What shows that all of them are broken now; nothing if of one nothing does.
+    ///
+    /// # Errors
+    /// That cannot be known.
+    fn shows_all(&self, faults: &[SiteFault]) -> Result<Option<String>, SiteError> {
+        let shown = faults.iter().map(|fault| self.shows(fault));
+        let shown: Option<Vec<String>> = shown.collect::<Result<_, _>>()?;
+        Ok(shown.filter(|it| !it.is_empty()).map(|it| it.join("; ")))
+    }
+
+    /// Mends all of them. One that cannot be mended keeps none of the others from it.
+    ///
+    /// # Errors
+    /// One could not be mended.
+    fn mend_all(&self, faults: &[SiteFault]) -> Result<(), SiteError> {
+        all_of(faults.iter().map(|fault| self.mend(fault)))
+    }
+
     /// The folder for what must outlive whoever breaks something here, when that is killed.
     ///
     /// # Errors
@@ -285,6 +311,15 @@ pub struct SiteError {
     pub why: String,
     /// Whether it may succeed a moment later: who must be asked for it is out of reach for a while.
     pub later: bool,
+}
+
+/// Does all of it, whatever fails. Told first is what may succeed later.
+///
+/// # Errors
+/// Something failed.
+pub fn all_of(done: impl Iterator<Item = Result<(), SiteError>>) -> Result<(), SiteError> {
+    let failed = done.filter_map(Result::err);
+    failed.min_by_key(|e| !e.later).map_or(Ok(()), Err)
 }
 
 impl SiteError {

@@ -44,17 +44,6 @@ impl AroundHeads {
             |fault| matches!(fault, SiteFault::Impaired { link, .. } if link.as_str() == BMC_LINK),
         )
     }
-
-    fn shown(&self, context: &DrillContext<'_>) -> Result<Option<String>, DrillError> {
-        let mut shown = Vec::new();
-        for fault in &self.broken {
-            match context.site.shows(fault)? {
-                Some(words) => shown.push(words),
-                None => return Ok(None),
-            }
-        }
-        Ok((!shown.is_empty()).then(|| shown.join("; ")))
-    }
 }
 
 impl Fault for AroundHeads {
@@ -79,28 +68,20 @@ impl Fault for AroundHeads {
     }
 
     fn make(&self, context: &DrillContext<'_>) -> Result<(), DrillError> {
-        for fault in &self.broken {
-            context.site.break_now(fault)?;
-        }
-        Ok(())
+        Ok(context.site.break_all(&self.broken)?)
     }
 
     fn evidence(&self, context: &DrillContext<'_>) -> Result<Option<String>, DrillError> {
-        let shown = self.shown(context)?;
+        let shown = context.site.shows_all(&self.broken)?;
         if shown.is_some() || !self.is_on_bmc_link() {
             return Ok(shown);
         }
         // Nobody asks a BMC for a minute at a time. The status does, and its packets are counted.
         let _whatever_it_says = context.cluster.status();
-        self.shown(context)
+        Ok(context.site.shows_all(&self.broken)?)
     }
 
     fn heal(&self, context: &DrillContext<'_>) -> Result<(), DrillError> {
-        // One that cannot be mended keeps none of the others from it.
-        let mut mended = Ok(());
-        for fault in &self.broken {
-            mended = mended.and(context.until_done(REACHED, || context.site.mend(fault)));
-        }
-        mended
+        context.until_done(REACHED, || context.site.mend_all(&self.broken))
     }
 }

@@ -6,13 +6,14 @@ mod power;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::slice;
 use std::sync::OnceLock;
 
 use hawser_cluster::host::FenceQuestion;
 use hawser_cluster::host::drill::HostFault;
 use hawser_cluster::host::questions::{LookAround, MakeFault, MendFault, ShowFault};
 use hawser_cluster::live::switches;
-use hawser_host::site::{Site, SiteError, SiteFault, Trouble, Watcher};
+use hawser_host::site::{Site, SiteError, SiteFault, Trouble, Watcher, all_of};
 use hawser_host::{Ask, Reconnecting};
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::drill::PowerEvent;
@@ -81,9 +82,24 @@ impl<'a> RealHeads<'a> {
         Err(SiteError::for_now(why))
     }
 
-    /// What each head does to itself instead: its own packet filter swallows what comes and goes, so that addresses
-    /// and routes stay and it can be taken back.
-    fn on_heads(&self, fault: &SiteFault) -> Result<Vec<(HostName, HostFault)>, SiteError> {
+    /// What each head does to itself instead. It has one packet filter for all that is swallowed: links of a head that
+    /// suffer alike are one fault.
+    fn on_heads(&self, faults: &[SiteFault]) -> Result<Vec<(HostName, HostFault)>, SiteError> {
+        let mut all: Vec<(HostName, HostFault)> = Vec::new();
+        for fault in faults {
+            for (head, fault) in self.of_one(fault)? {
+                let mut of_head = all.iter_mut().filter(|(name, _)| *name == head);
+                if !of_head.any(|(_, there)| joins(there, &fault)) {
+                    all.push((head, fault));
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// The same of one fault: the packet filter of a head swallows what comes and goes, so that addresses and routes stay
+    /// and it can be taken back.
+    fn of_one(&self, fault: &SiteFault) -> Result<Vec<(HostName, HostFault)>, SiteError> {
         let silence = |host: &HostName, link: &LinkName, incoming, outgoing, percent| {
             let silence = HostFault::Silence {
                 addresses: self.addresses(host, link)?,
@@ -186,7 +202,19 @@ impl Site for RealHeads<'_> {
     }
 
     fn break_now(&self, fault: &SiteFault) -> Result<(), SiteError> {
-        for (head, fault) in self.on_heads(fault)? {
+        self.break_all(slice::from_ref(fault))
+    }
+
+    fn shows(&self, fault: &SiteFault) -> Result<Option<String>, SiteError> {
+        self.shows_all(slice::from_ref(fault))
+    }
+
+    fn mend(&self, fault: &SiteFault) -> Result<(), SiteError> {
+        self.mend_all(slice::from_ref(fault))
+    }
+
+    fn break_all(&self, faults: &[SiteFault]) -> Result<(), SiteError> {
+        for (head, fault) in self.on_heads(faults)? {
             let seconds = MENDS_ITSELF;
             let made = self.hosts.ask(&head, &MakeFault { fault, seconds });
             made.map_err(SiteError::for_good)?;
@@ -194,9 +222,9 @@ impl Site for RealHeads<'_> {
         Ok(())
     }
 
-    fn shows(&self, fault: &SiteFault) -> Result<Option<String>, SiteError> {
+    fn shows_all(&self, faults: &[SiteFault]) -> Result<Option<String>, SiteError> {
         let mut shown = Vec::new();
-        for (head, fault) in self.on_heads(fault)? {
+        for (head, fault) in self.on_heads(faults)? {
             match self.hosts.ask(&head, &ShowFault(fault.clone())) {
                 Ok(Some(words)) => shown.push(format!("{head}: {words}")),
                 Ok(None) => return Ok(None),
@@ -213,15 +241,15 @@ impl Site for RealHeads<'_> {
     }
 
     /// A head that has lost its power needs no mending; one that nobody reaches does so by itself.
-    fn mend(&self, fault: &SiteFault) -> Result<(), SiteError> {
-        for (head, fault) in self.on_heads(fault)? {
-            if let Err(e) = self.hosts.ask(&head, &MendFault(fault)) {
-                if self.power(&head, None).unwrap_or(true) {
-                    return Err(SiteError::for_now(e));
-                }
+    fn mend_all(&self, faults: &[SiteFault]) -> Result<(), SiteError> {
+        let on_heads = self.on_heads(faults)?.into_iter();
+        all_of(on_heads.map(|(head, fault)| {
+            let mended = self.hosts.ask(&head, &MendFault(fault));
+            match mended {
+                Err(e) if self.power(&head, None).unwrap_or(true) => Err(SiteError::for_now(e)),
+                _ => Ok(()),
             }
-        }
-        Ok(())
+        }))
     }
 
     fn notes(&self) -> Result<PathBuf, SiteError> {
@@ -229,5 +257,29 @@ impl Site for RealHeads<'_> {
         std::fs::create_dir_all(folder)
             .map_err(|e| SiteError::for_good(format!("create {}: {e}", folder.display())))?;
         Ok(folder.clone())
+    }
+}
+
+/// Adds the links of a fault to one that makes others suffer alike; false: that is another.
+fn joins(there: &mut HostFault, fault: &HostFault) -> bool {
+    match (there, fault) {
+        (
+            HostFault::Silence {
+                addresses,
+                incoming,
+                outgoing,
+                percent,
+            },
+            HostFault::Silence {
+                addresses: more,
+                incoming: to,
+                outgoing: from,
+                percent: share,
+            },
+        ) if incoming == to && outgoing == from && percent == share => {
+            addresses.extend(more);
+            true
+        }
+        _ => false,
     }
 }

@@ -73,8 +73,15 @@ hawser_host::answers! {
     };
     FitsFault: |ask, head| head.world.unfit(&ask.0);
     MakeFault: |ask, head| {
-        let there = (head.name.clone(), ask.fault);
-        head.world.broken().on_heads.push(there);
+        let silence = |it: &HostFault| matches!(it, HostFault::Silence { .. });
+        let mut broken = head.world.broken();
+        // It has one table for them.
+        let mut there = broken.on_heads.iter();
+        if silence(&ask.fault) && there.any(|(name, it)| *name == head.name && silence(it)) {
+            Err("there is a table inet hawser_drill already")?;
+        }
+        broken.on_heads.push((head.name.clone(), ask.fault));
+        drop(broken);
         head.world.breaks(false);
     };
     ShowFault: |ask, head| {

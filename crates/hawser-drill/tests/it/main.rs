@@ -6,6 +6,7 @@ mod every_question;
 mod heads;
 mod heal;
 mod kernels;
+mod links;
 mod outlets;
 mod own_machine;
 mod reboot;

@@ -78,6 +78,14 @@ pub trait Site: Sync {
         1
     }
 
+    /// Why these cannot be broken here, asked before anything is; nothing if they can.
+    ///
+    /// # Errors
+    /// That cannot be known.
+    fn unfit(&self, _: &[SiteFault]) -> Result<Option<String>, SiteError> {
+        Ok(None)
+    }
+
     /// Breaks something.
     ///
     /// # Errors

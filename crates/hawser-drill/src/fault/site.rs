@@ -67,6 +67,10 @@ impl Fault for AroundHeads {
         (!objects.is_empty()).then_some(objects)
     }
 
+    fn unfit(&self, context: &DrillContext<'_>) -> Result<Option<String>, DrillError> {
+        Ok(context.site.unfit(&self.broken)?)
+    }
+
     fn make(&self, context: &DrillContext<'_>) -> Result<(), DrillError> {
         Ok(context.site.break_all(&self.broken)?)
     }

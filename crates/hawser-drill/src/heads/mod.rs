@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 use hawser_cluster::host::FenceQuestion;
 use hawser_cluster::host::drill::HostFault;
-use hawser_cluster::host::questions::{LookAround, MakeFault, MendFault, ShowFault};
+use hawser_cluster::host::questions::{FitsFault, LookAround, MakeFault, MendFault, ShowFault};
 use hawser_cluster::live::switches;
 use hawser_host::site::{Site, SiteError, SiteFault, Trouble, Watcher, all_of};
 use hawser_host::{Ask, Reconnecting};
@@ -199,6 +199,20 @@ impl Site for RealHeads<'_> {
 
     fn watcher<'a>(&'a self, _: &'a HostName) -> Option<Box<dyn Watcher + 'a>> {
         None
+    }
+
+    fn unfit(&self, faults: &[SiteFault]) -> Result<Option<String>, SiteError> {
+        let on_heads = match self.on_heads(faults) {
+            Ok(on_heads) => on_heads,
+            Err(e) => return Ok(Some(e.why)),
+        };
+        for (head, fault) in on_heads {
+            let unfit = self.hosts.ask(&head, &FitsFault(fault));
+            if let Some(why) = unfit.map_err(SiteError::for_now)? {
+                return Ok(Some(format!("{head}: {why}")));
+            }
+        }
+        Ok(None)
     }
 
     fn break_now(&self, fault: &SiteFault) -> Result<(), SiteError> {

@@ -19,8 +19,8 @@ const RECORDED: [(&str, bool); 6] = [
     ("power-cut", true),
 ];
 
-/// Disks and clocks, on a cluster that answers as one did whose SANs were down: clients wait until it is healed.
-const OTHERS: [(&str, bool); 8] = [
+/// Disks, clocks and networks, on a cluster that answers as one did whose SANs were down: clients wait until it is healed.
+const OTHERS: [(&str, bool); 9] = [
     ("clock-step", false),
     ("clock-back", true),
     ("path-gone", false),
@@ -29,6 +29,7 @@ const OTHERS: [(&str, bool); 8] = [
     ("disk-slow", false),
     ("disk-errors", false),
     ("disk-gone", true),
+    ("sans-down", true),
 ];
 
 fn all() -> impl Iterator<Item = (&'static str, bool, Again)> {

@@ -176,6 +176,7 @@ impl HostFault {
             Self::Disks { storage, extent } => disks::unfit(storage, extent),
             Self::NoNfsThreads { root } => nfs_server::unfit(root),
             Self::OtherPackages { packages } => upgrade::unfit(packages),
+            Self::Silence { .. } => Ok(silence::unfit()),
             _ => Ok(None),
         }
     }

@@ -4,9 +4,13 @@
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, UdpSocket};
 
+use hawser_tool::is_installed;
 use nix::net::if_::if_nametoindex;
 
 use crate::host::{NodeError, run};
+
+/// What makes and deletes it.
+const NFT: &str = "nft";
 
 /// The table. `create` fails when it is there: two drills do not mix.
 const TABLE: [&str; 2] = ["inet", "hawser_drill"];
@@ -16,6 +20,11 @@ const DISCARD: u16 = 9;
 
 /// Where sshd says which of the head's addresses a session came to: client, port, server, port.
 const SESSION: &str = "SSH_CONNECTION";
+
+/// Why that cannot be made here; nothing if it can.
+pub(super) fn unfit() -> Option<String> {
+    (!is_installed(NFT)).then(|| format!("this machine has no {NFT} (nftables)"))
+}
 
 pub(super) fn make(
     addresses: &[IpAddr],
@@ -34,7 +43,7 @@ pub(super) fn make(
         let ours = interface(address)?;
         if interfaces.contains(&ours) {
             return Err(NodeError::Tool {
-                command: "nft".into(),
+                command: NFT.into(),
                 said: format!(
                     "the drill's own ssh connection comes over {ours}: reach this head over another link"
                 ),
@@ -42,17 +51,17 @@ pub(super) fn make(
         }
     }
     let script = script(&interfaces, incoming, outgoing, percent);
-    run::tool("nft", &["-f", "-"], Some(&script)).map(drop)
+    run::tool(NFT, &["-f", "-"], Some(&script)).map(drop)
 }
 
 pub(super) fn shown(addresses: &[IpAddr], outgoing: bool) -> Result<Option<String>, NodeError> {
-    let mut packets = counted(&run::tool("nft", &list(), None)?);
+    let mut packets = counted(&run::tool(NFT, &list(), None)?);
     // A head that nobody talks to on these links, such as one without a pool on a SAN, loses nothing by itself.
     if packets == 0 && outgoing {
         for address in addresses {
             knock(*address)?;
         }
-        packets = counted(&run::tool("nft", &list(), None)?);
+        packets = counted(&run::tool(NFT, &list(), None)?);
     }
     Ok((packets > 0).then(|| format!("{packets} packets suffered it by now")))
 }
@@ -73,9 +82,14 @@ fn knock(from: IpAddr) -> Result<(), NodeError> {
 }
 
 pub(super) fn mend() -> Result<(), NodeError> {
-    let there = run::output("nft", &list(), None)?.status.success();
+    mend_with(NFT)
+}
+
+/// Whoever has no such program has no table of ours.
+fn mend_with(nft: &str) -> Result<(), NodeError> {
+    let there = is_installed(nft) && run::output(nft, &list(), None)?.status.success();
     match there {
-        true => run::tool("nft", &["delete", "table", TABLE[0], TABLE[1]], None).map(drop),
+        true => run::tool(nft, &["delete", "table", TABLE[0], TABLE[1]], None).map(drop),
         false => Ok(()),
     }
 }
@@ -150,6 +164,11 @@ mod tests {
         let one_way = script(&both, false, true, 20);
         assert!(!one_way.contains("iifname"));
         assert!(one_way.contains("} numgen random mod 100 < 20 counter drop"));
+    }
+
+    #[test]
+    fn nothing_is_left_to_mend_where_the_program_is_missing() {
+        mend_with("nft-that-nobody-has").unwrap();
     }
 
     #[test]

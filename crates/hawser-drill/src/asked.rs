@@ -1,9 +1,8 @@
 //! What is asked of the cluster for the record of a drill.
 
-use hawser_cluster::host::questions::{ReadCorosyncMap, ReadFenceHistory};
-use hawser_cluster::live::fence_events;
+use hawser_cluster::host::questions::ReadCorosyncMap;
 use hawser_cluster::xml::Element;
-use hawser_model::drill::{ClusterFacts, FenceEvent};
+use hawser_model::drill::ClusterFacts;
 use hawser_model::output::cluster::ClusterStatus;
 
 use crate::context::DrillContext;
@@ -32,18 +31,4 @@ pub(crate) fn cluster_facts(
         .filter_map(|head| context.hosts.ask(head, &statistics).ok());
     facts.links = links(context.file, &cmap, &stats.collect::<String>());
     Ok(facts)
-}
-
-/// What the fencers remember, by any head that answers: they tell each other.
-pub(crate) fn fencing(context: &DrillContext<'_>) -> Result<Vec<FenceEvent>, DrillError> {
-    let mut failed = None;
-    for head in &context.heads {
-        match context.hosts.ask(head, &ReadFenceHistory) {
-            Ok(history) => {
-                return fence_events(&history).map_err(|e| DrillError::CouldNot(e.to_string()));
-            }
-            Err(e) => failed = Some(e.into()),
-        }
-    }
-    failed.map_or(Ok(Vec::new()), Err)
 }

@@ -13,6 +13,7 @@ pub mod context;
 mod error;
 mod facts;
 pub mod fault;
+mod fencing;
 mod follow;
 pub mod heads;
 pub mod in_progress;

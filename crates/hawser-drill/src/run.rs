@@ -6,16 +6,17 @@ use std::thread;
 use std::time::Duration;
 
 use hawser_model::drill::{
-    DRILL_FORMAT, DrillCase, EndState, FaultRecord, Moment, PowerEvent, PowerState,
+    DRILL_FORMAT, DrillCase, EndState, FaultRecord, FenceEvent, Moment, PowerEvent, PowerState,
 };
 use hawser_model::output::cluster::ClusterStatus;
 
-use crate::asked::{cluster_facts, fencing};
+use crate::asked::cluster_facts;
 use crate::client::Client;
 use crate::client_config;
 use crate::context::DrillContext;
 use crate::error::DrillError;
 use crate::fault::Fault;
+use crate::fencing;
 use crate::in_progress::InProgress;
 use crate::logs::{Marks, Steps};
 use crate::network::Pauses;
@@ -137,7 +138,7 @@ impl Drill<'_> {
         let begun = context.now();
         let marks = Marks::set(context)?;
         let mut cluster = cluster_facts(context, before)?;
-        let fenced_before = fencing(context)?;
+        let fenced_before = fencing::read(context)?;
         // Of heads that do not share the processors of this machine it is not measured.
         let pauses = context.site.on_this_machine().map(|_| Pauses::watch());
         let say = self.orders.say;
@@ -170,7 +171,7 @@ impl Drill<'_> {
         outcome?;
         healed?;
         say("healed; waiting until the cluster is whole");
-        let end = self.wait_whole()?;
+        let (end, mut fenced) = self.wait_whole()?;
         if !client.wait_steady(context, context.now(), STEADY, answers(context))? {
             self.stopped =
                 Some("clients did not write steadily again after everything was healed".into());
@@ -178,8 +179,8 @@ impl Drill<'_> {
         say("the client reads everything back");
         let left = client.stop(context)?;
         let steps = steps(&plan);
-        let mut fencing = fencing(context)?;
-        fencing.retain(|event| !fenced_before.contains(event));
+        fenced.push(fencing::read(context)?);
+        let mut fencing = fencing::since(fenced_before, fenced);
         for event in &mut fencing {
             // The delegate writes down when, by its own clock.
             let step = event.delegate.as_ref().and_then(|head| steps.get(head));
@@ -346,7 +347,8 @@ impl Drill<'_> {
     }
 
     /// Waits until the cluster is whole, after it was seen what it made of the faults.
-    fn wait_whole(&mut self) -> Result<Option<EndState>, DrillError> {
+    /// Answers what the fencers remembered before they were cleaned up, too.
+    fn wait_whole(&mut self) -> Result<(Option<EndState>, Vec<Vec<FenceEvent>>), DrillError> {
         let seen = wait_whole(self.context, Duration::ZERO)?;
         if seen.last.is_none() {
             self.stopped = Some(format!(
@@ -354,7 +356,7 @@ impl Drill<'_> {
                 seen.why
             ));
         }
-        Ok(seen.last)
+        Ok((seen.last, seen.fencing))
     }
 
     /// What a drill that ended early owes the cluster: it waits as a whole one does, for the fencing that is under way

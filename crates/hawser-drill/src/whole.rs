@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hawser_cluster::timing::EngineTiming;
 use hawser_model::cluster_file::ClusterFile;
-use hawser_model::drill::EndState;
+use hawser_model::drill::{EndState, FenceEvent};
 use hawser_model::names::HostName;
 
 use crate::context::DrillContext;
@@ -35,6 +35,8 @@ pub struct LastStatus {
     pub last: Option<EndState>,
     /// Why not.
     pub why: String,
+    /// What the fencers remembered before each time that their failures were cleaned up.
+    pub(crate) fencing: Vec<Vec<FenceEvent>>,
 }
 
 impl LastStatus {
@@ -81,7 +83,7 @@ pub fn wait_whole(context: &DrillContext<'_>, quiet: Duration) -> Result<LastSta
             Ok(status) => {
                 let whole = all_on && status.redundant && status.degraded.is_empty();
                 if !whole && asked % 8 == 0 {
-                    clean_up(context);
+                    seen.fencing.extend(clean_up(context));
                 }
                 seen.last = Some(EndState {
                     redundant: status.redundant,

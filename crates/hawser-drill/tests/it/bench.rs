@@ -52,6 +52,8 @@ pub struct Broken {
     /// Something was broken once, and the last mending was then.
     pub made: bool,
     pub mended: Moment,
+    /// What the fencers did until then they have forgotten.
+    pub forgotten: Moment,
     /// When each head was last given power.
     pub on: BTreeMap<HostName, Moment>,
 }
@@ -99,6 +101,8 @@ pub struct World {
     pub unfit: Option<String>,
     /// Its pools lie on one disk each.
     pub no_copy: bool,
+    /// Healed, it is whole after so many seconds.
+    pub whole_after_s: f64,
     /// Each of the client's writers has a write acknowledged so often, in microseconds.
     pub writes_every_us: u64,
 }
@@ -270,7 +274,7 @@ impl World {
         let now = self.now();
         // One that will shoot is not.
         let calm = self.story().power().all(|event| event.at <= now);
-        heads && calm && broken.is_nothing() && now.since(broken.mended) >= WHOLE_AFTER_S
+        heads && calm && broken.is_nothing() && now.since(broken.mended) >= self.whole_after_s
     }
 }
 
@@ -323,6 +327,7 @@ impl Bench {
             no_copy: false,
             real: false,
             kernels: false,
+            whole_after_s: WHOLE_AFTER_S,
             writes_every_us: WRITES_EVERY_US,
         }
     }

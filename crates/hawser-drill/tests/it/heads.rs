@@ -68,8 +68,10 @@ hawser_host::answers! {
     ReadCib: |_, head| Some(head.world.story().cib());
     ReadCorosyncMap: |_, head| head.world.story().cmap();
     ReadFenceHistory: |_, head| {
-        let shooting = head.world.broken().shooting.clone();
-        head.world.story().fencing(head.world.now(), shooting.as_ref())
+        let broken = head.world.broken();
+        let (shooting, since) = (broken.shooting.clone(), broken.forgotten);
+        drop(broken);
+        head.world.story().fencing(since..=head.world.now(), shooting.as_ref())
     };
     FitsFault: |ask, head| head.world.unfit(&ask.0);
     MakeFault: |ask, head| {
@@ -120,7 +122,10 @@ hawser_host::answers! {
         line: Some(format!("{} [1] {} attrd", stamp(head.clock()), head.name)),
         utc_offset_s: 0,
     };
-    ForgetFailures: |_, _| ();
+    ForgetFailures: |_, head| {
+        let now = head.world.now();
+        head.world.broken().forgotten = now;
+    };
 }
 
 impl Reach for World {

@@ -3,6 +3,7 @@
 mod bench;
 mod client;
 mod every_question;
+mod fencing;
 mod heads;
 mod heal;
 mod kernels;

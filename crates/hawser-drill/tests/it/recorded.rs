@@ -3,7 +3,10 @@
 //! What is recorded after the fault happens at its recorded time, if the fault is made. What is not recorded, since nobody
 //! asked for it, is what a healthy cluster would say.
 
+use std::ops::RangeInclusive;
+
 use hawser_cluster::xml::Element;
+use hawser_model::date::utc_millis;
 use hawser_model::drill::{DrillCase, FaultRecord, Hold, Moment, PowerEvent, PowerState, Stall};
 use hawser_model::names::HostName;
 
@@ -108,17 +111,22 @@ impl Recorded {
         )
     }
 
-    /// The fencers' history, with a shot that is under way.
-    pub fn fencing(&self, now: Moment, under_way: Option<&HostName>) -> String {
-        let events = self.0.fencing.iter().filter(|event| event.completed <= now);
+    /// The fencers' history of that time, with a shot that is under way.
+    pub fn fencing(&self, when: RangeInclusive<Moment>, under_way: Option<&HostName>) -> String {
+        let events = self
+            .0
+            .fencing
+            .iter()
+            .filter(|event| when.contains(&event.completed));
         let events = events.map(|event| {
-            let seconds = event.completed.0 / 1_000_000;
+            let time = utc_millis(event.completed.0);
+            let completed = format!("{} {}Z", &time[..10], &time[11..19]);
             let status = if event.succeeded { "success" } else { "failed" };
             let element = Element::new("fence_event")
                 .with("target", event.target.as_str())
                 .with("action", &event.action)
                 .with("status", status)
-                .with("completed", seconds.to_string());
+                .with("completed", completed);
             match &event.delegate {
                 Some(delegate) => element.with("delegate", delegate.as_str()),
                 None => element,

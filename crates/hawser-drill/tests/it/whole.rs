@@ -90,6 +90,10 @@ impl Again {
         world
     }
 
+    pub fn story(&self) -> &Recorded {
+        &self.story
+    }
+
     /// How the recorded one is judged.
     pub fn recorded(&self) -> DrillReport {
         explain_drill(&self.story.0)

@@ -1,11 +1,10 @@
 //! What a drill asks of a cluster beside its status.
 
 use hawser_cluster::host::questions::{ForgetFailures, ReadCib};
-use hawser_model::drill::FenceEvent;
 
 use crate::context::DrillContext;
 use crate::error::DrillError;
-use crate::fencing;
+use crate::fencing::{self, History};
 
 /// The live CIB.
 pub(crate) fn cib(context: &DrillContext<'_>) -> Result<String, DrillError> {
@@ -16,7 +15,7 @@ pub(crate) fn cib(context: &DrillContext<'_>) -> Result<String, DrillError> {
 
 /// What Pacemaker remembers of failures is forgotten, as an operator would do it. Answers what its fencers remembered
 /// before: whatever nobody could read is not forgotten.
-pub(crate) fn clean_up(context: &DrillContext<'_>) -> Option<Vec<FenceEvent>> {
+pub(crate) fn clean_up(context: &DrillContext<'_>) -> Option<History> {
     let history = fencing::read(context).ok()?;
     let mut heads = context.heads.iter();
     // One head is enough, and one that does not run its cluster yet cannot.

@@ -8,10 +8,12 @@ use hawser_client::load::Load;
 use hawser_client::series::{SLICE_US, felt};
 use hawser_client::stamp::BLOCK;
 use hawser_model::drill::{
-    ClientBreach, ClientLoad, ClientRecord, Clock, FenceEvent, Moment, PathChange, PathEvent,
-    PowerEvent, PowerState, Stall, WriteCounts, WrongWrite,
+    ClientBreach, ClientLoad, ClientRecord, Clock, Moment, PathChange, PathEvent, PowerEvent,
+    PowerState, Stall, WriteCounts, WrongWrite,
 };
 use hawser_model::names::HostName;
+
+use crate::fencing::Shot;
 
 /// A stall of so many microseconds is kept, however many there are.
 const WORTH_KEEPING: u64 = 100_000;
@@ -173,15 +175,13 @@ fn paths(history: &[Record], portals: &[String]) -> Vec<PathEvent> {
 }
 
 /// What may be gone with the heads that died, and when that was at the latest by the client's clock.
-pub(crate) fn rules(power: &[PowerEvent], fencing: &[FenceEvent], clock: Clock) -> Rules {
+pub(crate) fn rules(power: &[PowerEvent], fencing: &[Shot], clock: Clock) -> Rules {
     let off = || power.iter().filter(|event| event.what == PowerState::Off);
     let seen = |head: &HostName| off().any(|event| event.host == *head);
     let shot = fencing
         .iter()
-        .filter(|event| event.succeeded && !seen(&event.target));
-    let died = off()
-        .map(|event| event.at)
-        .chain(shot.map(|event| event.completed));
+        .filter(|shot| shot.event.succeeded && !seen(&shot.event.target));
+    let died = off().map(|event| event.at).chain(shot.map(Shot::over));
     let theirs = |at: Moment| {
         let late = at.0.saturating_add(clock.error_us);
         late.saturating_add_signed(clock.offset_us.saturating_neg())
@@ -241,5 +241,26 @@ mod tests {
             .find(|stall| stall.to == Moment(5_000_000))
             .unwrap();
         assert!(longest.over && longest.from == Moment(40_000));
+    }
+
+    #[test]
+    fn a_head_that_was_shot_was_dead_at_the_latest_by_the_clock_of_the_client() {
+        let shot = Shot {
+            event: hawser_model::drill::FenceEvent {
+                target: "head1".into(),
+                action: "off".into(),
+                delegate: None,
+                succeeded: true,
+                completed: Moment(100_000_000),
+            },
+            error_us: 400,
+        };
+        let client = Clock {
+            offset_us: -5_000_000,
+            error_us: 30,
+        };
+        let rules = rules(&[], &[shot], client);
+        assert!(rules.cache_may_be_lost);
+        assert_eq!(rules.deaths, [106_000_430]);
     }
 }

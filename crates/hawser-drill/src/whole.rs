@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use hawser_cluster::timing::EngineTiming;
 use hawser_model::cluster_file::ClusterFile;
-use hawser_model::drill::{EndState, FenceEvent};
+use hawser_model::drill::EndState;
 use hawser_model::names::HostName;
 
 use crate::context::DrillContext;
 use crate::error::DrillError;
+use crate::fencing::History;
 use crate::queries::clean_up;
 
 /// Healed, the cluster may take so long to be whole: a head boots, joins, and gets its pools.
@@ -36,7 +37,7 @@ pub struct LastStatus {
     /// Why not.
     pub why: String,
     /// What the fencers remembered before each time that their failures were cleaned up.
-    pub(crate) fencing: Vec<Vec<FenceEvent>>,
+    pub(crate) fencing: Vec<History>,
 }
 
 impl LastStatus {

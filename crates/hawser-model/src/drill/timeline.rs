@@ -120,7 +120,7 @@ pub struct FenceEvent {
     pub delegate: Option<HostName>,
     /// Whether it was said to have worked.
     pub succeeded: bool,
-    /// When it was completed, by the delegate's clock; Pacemaker keeps whole seconds.
+    /// When it was completed; Pacemaker keeps whole seconds. In a recorded drill by the drill's clock.
     pub completed: Moment,
 }
 

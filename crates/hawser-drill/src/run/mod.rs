@@ -1,13 +1,13 @@
 //! A drill, from the first look to the recorded run.
 
+mod ending;
+
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
-use hawser_model::drill::{
-    DRILL_FORMAT, DrillCase, EndState, FaultRecord, FenceEvent, Moment, PowerEvent, PowerState,
-};
+use hawser_model::drill::{DRILL_FORMAT, DrillCase, FaultRecord, Moment, PowerEvent, PowerState};
 use hawser_model::output::cluster::ClusterStatus;
 
 use crate::asked::cluster_facts;
@@ -24,7 +24,6 @@ use crate::record::{self, ClientRun};
 use crate::scenario::{DrillPlan, Reaction, Scenario, all_off};
 use crate::watch::{Sight, watch};
 use crate::watch_record::WatchRecord;
-use crate::whole::{WHOLE, answers_late, power_everywhere, wait_whole};
 
 /// A client counts as writing steadily after so long.
 const STEADY: Duration = Duration::from_secs(2);
@@ -178,18 +177,13 @@ impl Drill<'_> {
         }
         say("the client reads everything back");
         let left = client.stop(context)?;
-        let steps = steps(&plan);
         fenced.push(fencing::read(context)?);
-        let mut fencing = fencing::since(fenced_before, fenced);
-        for event in &mut fencing {
-            // The delegate writes down when, by its own clock.
-            let step = event.delegate.as_ref().and_then(|head| steps.get(head));
-            event.completed = step.map_or(event.completed, |it| it.undone(event.completed, begun));
-        }
+        let logs = marks.since(context, &steps(&plan));
+        let shots = fencing::since(&fenced_before, &fenced, &logs, begun);
         let log = context.site.power_log(&context.heads).into_iter();
         self.power.extend(log.filter(|event| event.at >= begun));
         self.power.sort_by_key(|event| event.at);
-        let rules = record::rules(&self.power, &fencing, left.clock);
+        let rules = record::rules(&self.power, &shots, left.clock);
         let place = ClientRun {
             host: context.client.clone(),
             pool: context.pool.clone(),
@@ -210,8 +204,8 @@ impl Drill<'_> {
             faults: std::mem::take(&mut self.faults),
             client: record::client(&left.history, rules, place),
             watch: Default::default(),
-            logs: marks.since(context, &steps),
-            fencing,
+            logs,
+            fencing: shots.into_iter().map(|shot| shot.event).collect(),
             power: std::mem::take(&mut self.power),
             end,
             stopped: self.stopped.take(),
@@ -324,72 +318,6 @@ impl Drill<'_> {
             });
         }
         evidence.map(drop)
-    }
-
-    /// Takes the faults back, the last one first, and gives every head its power.
-    fn heal(&mut self, faults: &[Box<dyn Fault>]) -> Result<(), DrillError> {
-        let mut failed = None;
-        let borne = self.context.bear(u32::MAX);
-        for (index, fault) in faults.iter().enumerate().rev() {
-            // One that was never made has no record, and needs no healing.
-            let Some(record) = self.faults.get_mut(index) else {
-                continue;
-            };
-            record.heal_ordered = Some(self.context.now());
-            match fault.heal(self.context) {
-                Ok(()) => record.healed = Some(self.context.now()),
-                Err(e) => failed = failed.or(Some(e)),
-            }
-        }
-        let power = power_everywhere(self.context);
-        self.context.bear(borne);
-        failed.map_or(power, Err)
-    }
-
-    /// Waits until the cluster is whole, after it was seen what it made of the faults.
-    /// Answers what the fencers remembered before they were cleaned up, too.
-    fn wait_whole(&mut self) -> Result<(Option<EndState>, Vec<Vec<FenceEvent>>), DrillError> {
-        let seen = wait_whole(self.context, Duration::ZERO)?;
-        if seen.last.is_none() {
-            self.stopped = Some(format!(
-                "the cluster could not be asked how it stands: {}",
-                seen.why
-            ));
-        }
-        Ok((seen.last, seen.fencing))
-    }
-
-    /// What a drill that ended early owes the cluster: it waits as a whole one does, for the fencing that is under way
-    /// too, and leaves every head with its power.
-    fn close(&mut self, why: DrillError) -> DrillError {
-        if self.faults.is_empty() {
-            return why;
-        }
-        let why = Box::new(why);
-        // Kept: the note by which `--heal` finds it stays.
-        if let Some(unhealed) = &self.unhealed {
-            let mut left = vec![unhealed.clone()];
-            left.retain(|left| *left != why.to_string());
-            return DrillError::Unhealed { why, left };
-        }
-        self.context.bear((self.context.interrupted)());
-        (self.orders.say)(&format!(
-            "{why}; the drill's faults are undone; waiting until the cluster is whole (at most {} s; Ctrl-C \
-             ends the wait)",
-            self.context.patience(WHOLE).as_secs()
-        ));
-        let left = match wait_whole(self.context, answers_late(self.context.file)) {
-            Ok(seen) => seen.wrong(),
-            Err(DrillError::Interrupted) => vec!["the wait was interrupted".to_owned()],
-            Err(e) => vec![e.to_string()],
-        };
-        match left.is_empty() {
-            true => DrillError::Early { why },
-            false => {
-                self.unhealed = Some(left.join("; "));
-                DrillError::Unhealed { why, left }
-            }
-        }
     }
 }
 

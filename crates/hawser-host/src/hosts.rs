@@ -144,6 +144,12 @@ impl<'a> Reconnecting<'a> {
         self.reach.clock()
     }
 
+    /// The same hosts by connections of their own: what is asked over those waits for nothing that is asked over these.
+    #[must_use]
+    pub fn beside(&self) -> Self {
+        Self::new(self.reach)
+    }
+
     /// A connection of one's own, for whoever looks all the time.
     ///
     /// # Errors

@@ -27,6 +27,8 @@ pub(crate) const MENDS_ITSELF: u32 = 600;
 /// Real heads: what is asked of them, and of their fence devices through each other.
 pub struct RealHeads<'a> {
     hosts: &'a Reconnecting<'a>,
+    /// Over which is asked who has power: no order to switch it, which may take a minute, keeps whoever watches waiting.
+    beside: Reconnecting<'a>,
     file: &'a ClusterFile,
     notes: PathBuf,
     /// What switches the power of each, once that is known; all of them together.
@@ -43,6 +45,7 @@ impl<'a> RealHeads<'a> {
         match nodes.find(|node| switches(file, node.name.as_str()).is_empty()) {
             None => Ok(Self {
                 hosts,
+                beside: hosts.beside(),
                 file,
                 notes: crate::left::notes(file.cluster.name.as_str()),
                 devices: OnceLock::new(),
@@ -66,15 +69,15 @@ impl<'a> RealHeads<'a> {
     }
 
     /// The answer of the first of these heads that gives one.
-    fn any<'h, A: Ask>(
-        &self,
+    fn first_answer<'h, A: Ask>(
+        hosts: &Reconnecting<'_>,
         heads: impl Iterator<Item = &'h HostName>,
         question: &A,
         none: &str,
     ) -> Result<A::Answer, SiteError> {
         let mut why = none.to_owned();
         for head in heads {
-            match self.hosts.ask(head, question) {
+            match hosts.ask(head, question) {
                 Ok(answer) => return Ok(answer),
                 Err(e) => why = e.to_string(),
             }

@@ -54,7 +54,7 @@ impl RealHeads<'_> {
         let question = ReadFenceMetadata {
             agent: agent.to_owned(),
         };
-        let text = self.any(self.names(), &question, "there is no head")?;
+        let text = Self::first_answer(self.hosts, self.names(), &question, "there is no head")?;
         Element::parse(&text, "a fence agent's metadata")
             .map_err(|e| SiteError::for_good(format!("{agent}: {e}")))
     }
@@ -83,7 +83,8 @@ impl RealHeads<'_> {
         };
         let others = self.names().filter(|name| *name != head);
         let none = format!("there is no other head to ask {} of {head}", device.name);
-        self.any(others, &question, &none)
+        let hosts = on.map_or(&self.beside, |_| self.hosts);
+        Self::first_answer(hosts, others, &question, &none)
     }
 
     /// Has each of the devices give a head power that does not. With one of two supplies a head runs, and lacks the other.
@@ -113,7 +114,12 @@ impl RealHeads<'_> {
 
     /// Whether a shot at a head is under way, by any fencer that tells.
     fn is_being_fenced(&self, head: &HostName) -> Result<bool, SiteError> {
-        let history = self.any(self.names(), &ReadFenceHistory, "there is no head")?;
+        let history = Self::first_answer(
+            &self.beside,
+            self.names(),
+            &ReadFenceHistory,
+            "there is no head",
+        )?;
         let history = Element::parse(&history, "the fencing history");
         let history = history.map_err(SiteError::for_good)?;
         let mut events = history.walk().into_iter();

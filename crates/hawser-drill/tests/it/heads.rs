@@ -16,7 +16,7 @@ use hawser_model::names::HostName;
 use crate::bench::World;
 
 /// What `fence_ipmilan` of fence-agents says that it can, as far as a drill reads it.
-const FENCE_AGENT: &str = r#"<resource-agent name="fence_ipmilan"><actions><action name="on" automatic="0"/>
+pub const FENCE_AGENT: &str = r#"<resource-agent name="fence_ipmilan"><actions><action name="on" automatic="0"/>
 <action name="off"/><action name="reboot"/><action name="status"/></actions></resource-agent>"#;
 
 struct Head {

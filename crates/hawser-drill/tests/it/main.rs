@@ -8,6 +8,7 @@ mod heads;
 mod heal;
 mod kernels;
 mod links;
+mod orders_that_last;
 mod outlets;
 mod own_machine;
 mod reboot;

@@ -95,3 +95,14 @@ fn a_healing_that_fails_anywhere_is_told_and_finished_by_the_next_one() {
         }
     }
 }
+
+#[test]
+fn a_head_that_cannot_be_switched_on_keeps_no_other_from_it() {
+    let bench = Bench::new();
+    let world = killed(&bench, Scenario::named("power-cut").unwrap(), 1);
+    world.cuts_power(&"head2".into());
+    // Its fault is healed first; then every head is switched on.
+    world.broken().fails_at = Some(1);
+    heal(&bench, &world).unwrap_err();
+    assert!(world.broken().off.is_empty());
+}

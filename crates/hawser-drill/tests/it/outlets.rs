@@ -1,6 +1,8 @@
 //! Real heads with two power supplies, each at a power switch of its own.
 
+use hawser_cluster::host::questions::Power;
 use hawser_drill::DrillError;
+use hawser_host::Ask;
 
 use crate::bench::{Bench, World};
 use crate::whole::Again;
@@ -27,25 +29,38 @@ fn again() -> Again {
     Again::on(Bench::edited(two_switches), "power-cut")
 }
 
-/// Where in all that is asked a fence device is told to switch off for the second time.
-fn second_off(again: &Again) -> usize {
+/// Where in all that is asked a fence device is asked, or told, something.
+fn power(again: &Again) -> Vec<usize> {
     let world = again.world();
     again.drill(&world).unwrap();
     let asked = world.wire.asked().into_iter().enumerate();
-    let mut power = asked.filter(|(_, (_, what))| *what == "ask for power");
-    power.nth(1).unwrap().0
+    let power = asked.filter(|(_, (_, what))| *what == Power::NAME);
+    power.map(|(number, _)| number).collect()
 }
 
 #[test]
 fn a_drill_that_cannot_switch_off_the_second_supply_gives_the_first_one_back() {
     let again = again();
-    let number = second_off(&again);
+    let second_off = power(&again)[1];
     let world = again.world();
-    world.wire.decline(number);
+    world.wire.decline(second_off);
     let ended = again.drill(&world).unwrap_err();
     assert!(matches!(ended, DrillError::Early { .. }), "{ended}");
     assert!(world.broken().outlets_off.is_empty());
     assert!(world.is_whole());
+}
+
+#[test]
+fn no_supply_stays_off_unsaid_whatever_a_fence_device_declines() {
+    let again = again();
+    for number in power(&again) {
+        let world = again.world();
+        world.wire.decline(number);
+        let ended = again.drill(&world);
+        let told = matches!(ended, Err(DrillError::Unhealed { .. }));
+        let all_on = world.broken().outlets_off.is_empty();
+        assert!(told || all_on, "{number}: {:?}", ended.err());
+    }
 }
 
 #[test]

@@ -247,6 +247,18 @@ fn every_setting_has_its_rule() {
             run("ethtool -C $name adaptive-rx off rx-usecs 0"),
         ),
         (
+            Knob::Coalescing {
+                interface: eth0(),
+                side: Side::Tx,
+            },
+            "adaptive on usecs 50",
+            [
+                run("ethtool -C $name adaptive-tx off tx-usecs 50"),
+                run("ethtool -C $name adaptive-tx on tx-usecs 50"),
+            ]
+            .join(", "),
+        ),
+        (
             Knob::Offload {
                 interface: eth0(),
                 feature: "rx-lro".into(),

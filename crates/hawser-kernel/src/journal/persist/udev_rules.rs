@@ -41,7 +41,15 @@ pub(super) fn rule(interface: &InterfaceName, knob: &Knob, value: &str) -> Optio
             let words = value
                 .replace("adaptive", &format!("adaptive-{side}"))
                 .replace("usecs", &format!("{side}-usecs"));
-            ethtool("-C", &words)
+            let turned = ethtool("-C", &words);
+            // Microseconds first: some drivers refuse others than they have together with adaptive.
+            match words.contains(" on ") {
+                true => format!(
+                    "{}, {turned}",
+                    ethtool("-C", &words.replace(" on ", " off "))
+                ),
+                false => turned,
+            }
         }
         Knob::Pause { .. } => ethtool("-A", value),
         Knob::Offload { feature, .. } => ethtool("-K", &format!("{feature} {value}")),

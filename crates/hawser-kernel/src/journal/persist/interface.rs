@@ -29,7 +29,7 @@ pub(super) fn plan(
         ));
     }
     let seen = observe(root, interface, expected);
-    decide(interface, knob, value, &seen).map(|path| root.join(path))
+    decide(root, interface, knob, value, &seen).map(|path| root.join(path))
 }
 
 /// Where it may have written, udev's rules apart.
@@ -44,6 +44,7 @@ pub(super) fn files(root: &Path) -> Vec<PathBuf> {
 
 /// The file, relative to the root.
 fn decide(
+    root: &Path,
     interface: &InterfaceName,
     knob: &Knob,
     value: &str,
@@ -86,10 +87,7 @@ fn decide(
              `{value}` where this host configures its interfaces"
         ));
     }
-    match udev_rules::rule(interface, knob, value) {
-        Some(_) => Ok(udev_rules::file(interface)),
-        None => Err(format!("nothing on a host keeps {knob}")),
-    }
+    udev_rules::plan(root, interface, knob, value)
 }
 
 /// Whether a line of somebody's configuration sets the same thing. Said of too many lines rather than

@@ -9,7 +9,9 @@ use tempfile::TempDir;
 use super::*;
 use crate::journal::tests::ours;
 
-/// A host with these files; `eth0` has index 2.
+mod rules;
+
+/// A host with these files, and the programs of rules; `eth0` has index 2.
 fn host(files: &[(&str, &str)]) -> TempDir {
     let root = tempfile::tempdir().unwrap();
     let place = |path: &str, text: &str| {
@@ -19,6 +21,8 @@ fn host(files: &[(&str, &str)]) -> TempDir {
     };
     place("sys/class/net/eth0/ifindex", "2\n");
     place("etc/sysctl.d/README", "");
+    place("usr/sbin/ethtool", "");
+    place("sbin/tc", "");
     for (path, text) in files {
         place(path, text);
     }
@@ -189,100 +193,6 @@ fn ifupdown_keeps_what_its_stanza_says_and_udev_the_rest() {
     );
     let why = planned(&host(&[(path, "iface eth0 inet manual\n")]), &mtu()).unwrap_err();
     assert!(why.starts_with("udev does not know eth0"), "{why}");
-}
-
-#[test]
-fn every_setting_has_its_rule() {
-    let root = host(&[UDEV]);
-    let eth0 = || "eth0".into();
-    let head = "ACTION==\"add|move\", SUBSYSTEM==\"net\", KERNEL==\"eth0\", ";
-    let run = |command| {
-        format!("RUN+=\"/bin/sh -c 'PATH=/usr/sbin:/sbin:/usr/bin:/bin exec {command}'\"")
-    };
-    let steering = |side| Knob::PacketSteering {
-        interface: eth0(),
-        side,
-        queue: 1,
-    };
-    for (knob, value, does) in [
-        (mtu().knob, "9000", "ATTR{mtu}=\"9000\"".to_owned()),
-        (
-            steering(Side::Rx),
-            "f",
-            "ATTR{queues/rx-1/rps_cpus}=\"f\"".to_owned(),
-        ),
-        (
-            steering(Side::Tx),
-            "f",
-            "ATTR{queues/tx-1/xps_cpus}=\"f\"".to_owned(),
-        ),
-        (
-            Knob::FlowSteering {
-                interface: eth0(),
-                queue: 0,
-            },
-            "512",
-            "ATTR{queues/rx-0/rps_flow_cnt}=\"512\"".to_owned(),
-        ),
-        (
-            Knob::Bridge {
-                bridge: eth0(),
-                setting: "multicast_querier".into(),
-            },
-            "1",
-            "ATTR{bridge/multicast_querier}=\"1\"".to_owned(),
-        ),
-        (ring().knob, "4096", run("ethtool -G $name rx 4096")),
-        (
-            Knob::Channels { interface: eth0() },
-            "rx 0 tx 0 other 0 combined 4",
-            run("ethtool -L $name combined 4"),
-        ),
-        (
-            Knob::Coalescing {
-                interface: eth0(),
-                side: Side::Rx,
-            },
-            "adaptive off usecs 0",
-            run("ethtool -C $name adaptive-rx off rx-usecs 0"),
-        ),
-        (
-            Knob::Coalescing {
-                interface: eth0(),
-                side: Side::Tx,
-            },
-            "adaptive on usecs 50",
-            [
-                run("ethtool -C $name adaptive-tx off tx-usecs 50"),
-                run("ethtool -C $name adaptive-tx on tx-usecs 50"),
-            ]
-            .join(", "),
-        ),
-        (
-            Knob::Offload {
-                interface: eth0(),
-                feature: "rx-lro".into(),
-            },
-            "off",
-            run("ethtool -K $name rx-lro off"),
-        ),
-        (
-            Knob::Pause { interface: eth0() },
-            "autoneg off rx on tx on",
-            run("ethtool -A $name autoneg off rx on tx on"),
-        ),
-        (
-            Knob::Qdisc { interface: eth0() },
-            "pfifo 4857: limit 9",
-            run("tc qdisc replace dev $name root pfifo limit 9"),
-        ),
-    ] {
-        assert_eq!(
-            written(&root, &change(knob.clone(), value)),
-            format!("{head}{does}\n"),
-            "{knob}"
-        );
-    }
 }
 
 #[test]

@@ -10,7 +10,10 @@ use hawser_model::names::InterfaceName;
 const FOLDER: &str = "etc/udev/rules.d";
 const PREFIX: &str = "90-hawser-";
 
-pub(super) fn file(interface: &InterfaceName) -> PathBuf {
+/// A program is looked for where both merged and unmerged systems have it.
+const PATH: &str = "/usr/sbin:/sbin:/usr/bin:/bin";
+
+fn file(interface: &InterfaceName) -> PathBuf {
     Path::new(FOLDER).join(format!("{PREFIX}{interface}.rules"))
 }
 
@@ -21,48 +24,75 @@ pub(super) fn files(root: &Path) -> Vec<PathBuf> {
     })
 }
 
+/// What a rule does.
+enum Does {
+    /// Writes an attribute of the interface.
+    Sets(String),
+    /// Runs a program with each of these, one after the other.
+    Runs(&'static str, Vec<String>),
+}
+
+/// The file for a rule that can do its work on the host whose files are below `root`; else why there is none.
+pub(super) fn plan(
+    root: &Path,
+    interface: &InterfaceName,
+    knob: &Knob,
+    value: &str,
+) -> Result<PathBuf, String> {
+    let does = does(knob, value).ok_or_else(|| format!("nothing on a host keeps {knob}"))?;
+    if let Does::Runs(program, _) = does {
+        let mut folders = PATH.split(':').map(|folder| folder.trim_start_matches('/'));
+        if !folders.any(|folder| root.join(folder).join(program).is_file()) {
+            return Err(format!(
+                "{program} is not installed, so no rule of udev can set it"
+            ));
+        }
+    }
+    Ok(file(interface))
+}
+
 /// The rule; none of a knob that no rule turns. `$name` is the interface's name when the rule runs.
 pub(super) fn rule(interface: &InterfaceName, knob: &Knob, value: &str) -> Option<String> {
-    let ethtool = |flag: &str, words: &str| run(&format!("ethtool {flag} $name {words}"));
-    let does = match knob {
-        Knob::Qdisc { .. } => {
-            // The handle of our own is for undo; at boot any will do.
-            let words: Vec<&str> = value.split(' ').filter(|w| !w.ends_with(':')).collect();
-            run(&format!(
-                "tc qdisc replace dev $name root {}",
-                words.join(" ")
-            ))
+    let does = match does(knob, value)? {
+        Does::Sets(attribute) => attribute,
+        Does::Runs(program, all) => {
+            let run = |words| format!("RUN+=\"/bin/sh -c 'PATH={PATH} exec {program} {words}'\"");
+            all.into_iter().map(run).collect::<Vec<_>>().join(", ")
         }
-        Knob::Ring { side, .. } => ethtool("-G", &format!("{} {value}", side.word())),
-        Knob::Channels { .. } => ethtool("-L", &without_zeros(value)),
-        Knob::Coalescing { side, .. } => {
-            // `adaptive off usecs 50` is `adaptive-rx off rx-usecs 50` there.
-            let side = side.word();
-            let words = value
-                .replace("adaptive", &format!("adaptive-{side}"))
-                .replace("usecs", &format!("{side}-usecs"));
-            let turned = ethtool("-C", &words);
-            // Microseconds first: some drivers refuse others than they have together with adaptive.
-            match words.contains(" on ") {
-                true => format!(
-                    "{}, {turned}",
-                    ethtool("-C", &words.replace(" on ", " off "))
-                ),
-                false => turned,
-            }
-        }
-        Knob::Pause { .. } => ethtool("-A", value),
-        Knob::Offload { feature, .. } => ethtool("-K", &format!("{feature} {value}")),
-        _ => format!("ATTR{{{}}}=\"{value}\"", knob.attribute()?),
     };
     Some(format!(
         "ACTION==\"add|move\", SUBSYSTEM==\"net\", KERNEL==\"{interface}\", {does}"
     ))
 }
 
-/// A program is looked for where both merged and unmerged systems have it.
-fn run(command: &str) -> String {
-    format!("RUN+=\"/bin/sh -c 'PATH=/usr/sbin:/sbin:/usr/bin:/bin exec {command}'\"")
+fn does(knob: &Knob, value: &str) -> Option<Does> {
+    let ethtool = |flag: &str, words: &str| format!("{flag} $name {words}");
+    let once = |flag: &str, words: &str| Does::Runs("ethtool", vec![ethtool(flag, words)]);
+    Some(match knob {
+        Knob::Qdisc { .. } => {
+            // The handle of our own is for undo; at boot any will do.
+            let words: Vec<&str> = value.split(' ').filter(|w| !w.ends_with(':')).collect();
+            let words = format!("qdisc replace dev $name root {}", words.join(" "));
+            Does::Runs("tc", vec![words])
+        }
+        Knob::Ring { side, .. } => once("-G", &format!("{} {value}", side.word())),
+        Knob::Channels { .. } => once("-L", &without_zeros(value)),
+        Knob::Coalescing { side, .. } => {
+            // `adaptive off usecs 50` is `adaptive-rx off rx-usecs 50` there.
+            let side = side.word();
+            let words = value
+                .replace("adaptive", &format!("adaptive-{side}"))
+                .replace("usecs", &format!("{side}-usecs"));
+            // Microseconds first: some drivers refuse others than they have together with adaptive.
+            let mut all = vec![words.replace(" on ", " off "), words];
+            all.dedup();
+            let all = all.iter().map(|words| ethtool("-C", words));
+            Does::Runs("ethtool", all.collect())
+        }
+        Knob::Pause { .. } => once("-A", value),
+        Knob::Offload { feature, .. } => once("-K", &format!("{feature} {value}")),
+        _ => Does::Sets(format!("ATTR{{{}}}=\"{value}\"", knob.attribute()?)),
+    })
 }
 
 /// ethtool refuses `other 0` on a device that has no such queues.

@@ -90,6 +90,8 @@ pub enum TrialValue {
     InTurn(Vec<String>),
     /// A queue for each of so many processors, as far as the device has them, in the kinds that it uses now.
     Queues(u32),
+    /// None: why, in words.
+    Refused(String),
 }
 
 impl TrialValue {
@@ -125,6 +127,7 @@ impl TrialValue {
                 let most = setting.largest.as_deref().unwrap_or_default();
                 queues(now, most, *processors).ok_or_else(|| format!("{now} is not queues"))?
             }
+            Self::Refused(why) => return Err(why.clone()),
         };
         if wanted == *now {
             Err(format!("it is {now} already"))

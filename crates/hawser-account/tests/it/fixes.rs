@@ -6,8 +6,8 @@ use std::fs;
 use crate::support::saved::{runs, updating};
 use hawser_account::fixes::{Candidate, Taken, TrialPlan, TrialValue, plans, takes_a_boot};
 use hawser_model::case::{Case, Phase, PhaseKind, Stopped};
-use hawser_model::knob::Knob;
-use hawser_model::units::Bytes;
+use hawser_model::knob::{Knob, Scope, Setting};
+use hawser_model::units::{Bytes, Mtu};
 
 /// A golden case.
 fn case(case: &str) -> Case {
@@ -55,6 +55,43 @@ fn a_link_that_is_smaller_than_the_file_says_is_judged_by_a_stream() {
     measured.phases.push(stream);
     let traffic = plan(&case, "mtu-mismatch").traffic.expect("the stream");
     assert_eq!(traffic.phase, PhaseKind::Stream);
+}
+
+#[test]
+fn an_mtu_is_not_lowered_below_what_stands_on_it() {
+    let mut case = case("mtu-mismatch-below-vlan");
+    let setting = Setting {
+        value: "9000".to_owned(),
+        scope: Scope::Interface,
+        largest: None,
+        at_boot: false,
+    };
+    let tried = |case: &Case, host| {
+        let mut plans = plans(case)
+            .into_iter()
+            .filter(|p| p.cause == "mtu-mismatch");
+        let plan = plans
+            .find(|plan| plan.host.as_str() == host)
+            .expect("its plan");
+        plan.candidates[0].value.for_setting(&setting)
+    };
+    let why = tried(&case, "head1").unwrap_err();
+    assert!(
+        why.contains("ring0.100 on head1 too, which has 9000"),
+        "{why}"
+    );
+
+    // Another end of the link is lowered with it.
+    let head1 = case.hosts.get_mut("head1").unwrap();
+    let vlan = head1.interfaces.remove("ring0.100").unwrap();
+    let head2 = case.hosts.get_mut("head2").unwrap();
+    head2.interfaces.insert("ring0.100".into(), vlan);
+    let why = tried(&case, "head1").unwrap_err();
+    assert!(why.contains("ring0.100 on head2"), "{why}");
+
+    let head2 = case.hosts.get_mut("head2").unwrap();
+    head2.interfaces.get_mut("ring0.100").unwrap().mtu = Some(Mtu(1_500));
+    assert_eq!(tried(&case, "head1").as_deref(), Ok("1500"));
 }
 
 #[test]
@@ -258,7 +295,8 @@ fn told(candidate: &Candidate) -> String {
             TrialValue::Largest
             | TrialValue::AtLeast(_)
             | TrialValue::InTurn(_)
-            | TrialValue::Queues(_),
+            | TrialValue::Queues(_)
+            | TrialValue::Refused(_),
         ) => name,
         (_, TrialValue::Times(n) | TrialValue::TimesOrOf(n, _)) => format!("{name} × {n}"),
     }

@@ -4,10 +4,11 @@
 //!
 //! Evidence: the interfaces' MTUs; losses of packets larger than the receiver's MTU on that
 //! link are its doing. An error when it loses packets, else a warning. Certain; likely where
-//! only a router told. Cases: `mtu-mismatch-peer`, `mtu-mismatch-file`, `mtu-told`, `mtu-told-by-router`.
+//! only a router told. Cases: `mtu-mismatch-peer`, `mtu-mismatch-file`, `mtu-told`, `mtu-told-by-router`,
+//! `mtu-mismatch-below-vlan`.
 
 use crate::fixes::knobs::At;
-use crate::fixes::{Candidate, stream_of};
+use crate::fixes::{Candidate, TrialValue, stream_of};
 use hawser_model::case::Case;
 use hawser_model::trial::TrialTraffic;
 use std::collections::BTreeMap;
@@ -28,6 +29,7 @@ use crate::causes::tunnel_mtu_too_large;
 use crate::compare::topic::{About, Topic};
 use crate::losses::{Loss, Losses, packets};
 use crate::packets::facts::Side;
+use crate::place_words::listed;
 use crate::view::{Path, View};
 
 #[derive(Serialize)]
@@ -43,6 +45,9 @@ pub(crate) enum MtuMismatch {
         largest_mtu_bytes: Option<Mtu>,
         #[serde(skip_serializing_if = "Option::is_none")]
         fragments_created: Option<u64>,
+        /// What cannot keep its MTU if those of the link are lowered.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        larger_above: Vec<Above>,
         lost_packets: Packets,
     },
     /// A router, or a route, says that it takes less.
@@ -54,6 +59,15 @@ pub(crate) enum MtuMismatch {
         told_by: Option<IpAddr>,
         lost_packets: Packets,
     },
+}
+
+/// An interface above a port. The kernel lowers the MTU of a VLAN or a macvlan with that of the interface below it, and never
+/// raises it again (`vlan_device_event`, net/8021q/vlan.c; `macvlan_device_event`, drivers/net/macvlan.c).
+#[derive(Clone, Serialize)]
+pub(crate) struct Above {
+    host: HostName,
+    interface: InterfaceName,
+    mtu_bytes: Mtu,
 }
 
 impl CheckCause for MtuMismatch {
@@ -94,6 +108,7 @@ impl CheckCause for MtuMismatch {
                 true => &odd[..1],
                 false => &odd,
             };
+            let above = larger_above(view, &odd, due);
             for (host, name, mtu) in named {
                 let place = Place {
                     host: (!alike).then(|| host.clone()),
@@ -111,6 +126,7 @@ impl CheckCause for MtuMismatch {
                         file_mtu_bytes: file,
                         largest_mtu_bytes: largest,
                         fragments_created: Some(cut).filter(|cut| *cut > 0),
+                        larger_above: above.iter().filter(|_| *mtu > due).cloned().collect(),
                         lost_packets: Packets(packets(&explained)),
                     },
                 });
@@ -126,15 +142,28 @@ impl CheckCause for MtuMismatch {
     }
 
     fn candidates(&self, at: &At<'_>) -> Vec<Option<Candidate>> {
-        let due = match self {
-            Self::Port {
-                file_mtu_bytes,
-                largest_mtu_bytes,
-                ..
-            } => file_mtu_bytes.or(*largest_mtu_bytes),
-            Self::Told { .. } => None,
+        let Self::Port {
+            file_mtu_bytes,
+            largest_mtu_bytes,
+            larger_above,
+            ..
+        } = self
+        else {
+            return Vec::new();
         };
-        vec![due.and_then(|mtu| at.mtu(mtu))]
+        let due = file_mtu_bytes.or(*largest_mtu_bytes);
+        let mut candidate = due.and_then(|mtu| at.mtu(mtu));
+        if let (Some(candidate), Some(above)) = (&mut candidate, larger_above.first()) {
+            let Above {
+                host,
+                interface,
+                mtu_bytes,
+            } = above;
+            candidate.value = TrialValue::Refused(format!(
+                "it would lower {interface} on {host} too, which has {mtu_bytes}, and undoing it would not raise that again"
+            ));
+        }
+        vec![candidate]
     }
 
     /// At the host of the finding, or, when all ports of the link are alike, at its first one; the other ends are
@@ -174,7 +203,7 @@ impl Cause for MtuMismatch {
             0 => " Nothing of this check was lost for it.".to_owned(),
             n => format!(" It cost {} of the check.", counted(n, "packet")),
         };
-        let (mtu, file, largest) = match self {
+        let (mtu, file, largest, above) = match self {
             Self::Told {
                 told_mtu_bytes,
                 interface_mtu_bytes,
@@ -212,8 +241,14 @@ impl Cause for MtuMismatch {
                 mtu_bytes,
                 file_mtu_bytes,
                 largest_mtu_bytes,
+                larger_above,
                 ..
-            } => (*mtu_bytes, *file_mtu_bytes, *largest_mtu_bytes),
+            } => (
+                *mtu_bytes,
+                *file_mtu_bytes,
+                *largest_mtu_bytes,
+                larger_above,
+            ),
         };
         let against = match (file, largest) {
             (Some(file), _) => format!("the cluster file says {file}"),
@@ -226,8 +261,21 @@ impl Cause for MtuMismatch {
             None => (format!("Every port of {link}"), "IF", "each host"),
             Some(_) => (at_interface(at), interface(at), host(at)),
         };
+        let text = format!("{who} has an MTU of {mtu}; {against}.{cost}");
+        if !above.is_empty() {
+            let named = |it: &Above| format!("{} on {} ({})", it.interface, it.host, it.mtu_bytes);
+            let named: Vec<String> = above.iter().map(named).collect();
+            return Words {
+                text,
+                fix: format!(
+                    "Lowering it lowers what stands on it too, and nothing raises that again: {}. If that needs its MTU, write \
+                     `mtu = {mtu}` for {link} in the cluster file; else lower that first, on all hosts of its network.",
+                    listed(&named),
+                ),
+            };
+        }
         Words {
-            text: format!("{who} has an MTU of {mtu}; {against}.{cost}"),
+            text,
             fix: format!(
                 "`ip link set {interface} mtu {due}` on {host}, and in its network configuration; \
                  over another link or on a console, since the one you change may stop. The switch \
@@ -235,6 +283,27 @@ impl Cause for MtuMismatch {
             ),
         }
     }
+}
+
+/// What stands on these ports of a link and has more than their link is due.
+fn larger_above(
+    view: &View<'_>,
+    ports: &[&(HostName, &InterfaceName, Mtu)],
+    due: Mtu,
+) -> Vec<Above> {
+    let of = |(host, port, _): &&(HostName, &InterfaceName, Mtu)| {
+        let all = view.host(host).map(|facts| &facts.interfaces);
+        let above = all.into_iter().flatten().filter_map(|(name, facts)| {
+            let mtu_bytes = facts.mtu.filter(|mtu| *mtu > due)?;
+            facts.lower.contains(*port).then(|| Above {
+                host: host.clone(),
+                interface: name.clone(),
+                mtu_bytes,
+            })
+        });
+        above.collect::<Vec<_>>()
+    };
+    ports.iter().flat_map(of).collect()
 }
 
 /// A loss on the link of frames larger than the receiving interface's MTU.

@@ -9,7 +9,8 @@ use hawser_model::units::{Bytes, Nanos};
 pub(crate) struct Rate {
     /// 10^6 bytes a second.
     pub(crate) mb_per_s: f64,
-    /// Half the distance between the quartiles of the slices' rates, as a share of their median.
+    /// Half the distance between the quartiles of the slices' rates, as a share of their median. Where something came
+    /// and the median is nothing, the best slice as a share of the mean: twice as much at least.
     pub(crate) spread: f64,
 }
 
@@ -44,14 +45,15 @@ pub(crate) fn rate(samples: &[Sample]) -> Option<Rate> {
     }
     let quantile = |share| statistics::quantile(steady.iter().map(of), share);
     let median = quantile(0.5);
-    let spread = match median > 0.0 {
-        true => (quantile(0.75) - quantile(0.25)) / 2.0 / median,
-        false => 0.0,
+    let mb_per_s = bytes as f64 * 1_000.0 / nanos as f64;
+    let spread = if median > 0.0 {
+        (quantile(0.75) - quantile(0.25)) / 2.0 / median
+    } else if bytes > 0 {
+        quantile(1.0) / mb_per_s
+    } else {
+        0.0
     };
-    Some(Rate {
-        mb_per_s: bytes as f64 * 1_000.0 / nanos as f64,
-        spread,
-    })
+    Some(Rate { mb_per_s, spread })
 }
 
 /// The median of the steady slices' rates: a stream that stood still for a while, or had one good moment, does not
@@ -89,6 +91,9 @@ mod tests {
         let rate = rate(&slices(&[80, 90, 100, 110])).unwrap();
         assert!((rate.spread - 7.5 / 95.0).abs() < 1e-9, "{rate:?}");
         assert!(super::rate(&[]).is_none());
+        let still = super::rate(&slices(&[80, 0, 0])).unwrap();
+        assert!((still.spread - 3.0).abs() < 1e-9, "{still:?}");
+        assert_eq!(super::rate(&slices(&[0, 0])).unwrap().spread, 0.0);
         let stood = slices(&[100_000, 100_000, 0, 0, 100_000, 120_000, 110_000]);
         assert!((median(&stood).unwrap() - 1.0).abs() < 1e-9);
         assert!(median(&[]).is_none());

@@ -67,7 +67,11 @@ fn tcp(
         })
         .collect();
     let (reports, usage) = ends.watched(|ends| run(ends, &specs))?;
-    let each: Vec<Vec<Sample>> = reports.iter().map(|(_, r)| slices(r)).collect();
+    let lasted = |sent: &SenderReport| sent.elapsed.min(task.duration);
+    let each: Vec<Vec<Sample>> = reports
+        .iter()
+        .map(|(sent, received)| slices(received, lasted(sent)))
+        .collect();
     let how = match (streams, congestion) {
         (1, None) => "one stream, 128 KiB writes".to_owned(),
         (1, Some(name)) => format!("one stream, {name}, 128 KiB writes"),

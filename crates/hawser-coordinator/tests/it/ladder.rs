@@ -4,12 +4,14 @@ use std::cell::Cell;
 
 use hawser_coordinator::check::CheckError;
 use hawser_coordinator::ladder::{LadderError, LadderOptions, Progress, Task, ladder, tasks};
+use hawser_host::Hosts;
 use hawser_host::sim::{Fate, Wire};
 use hawser_model::case::Case;
 use hawser_model::ladder::{RungKind, Storage};
-use hawser_model::units::Nanos;
+use hawser_model::traffic::SLICE;
+use hawser_model::units::{Bytes, Nanos};
 
-use crate::world::hosts;
+use crate::world::{hosts, receiving};
 
 #[derive(Default)]
 struct Told(Cell<usize>);
@@ -40,9 +42,13 @@ fn options() -> LadderOptions {
 
 fn climbed(wire: &Wire) -> Result<Case, LadderError> {
     let base: Case = hawser_cases::read("bases/ladder");
+    climbed_by(hosts(&base, wire), base)
+}
+
+fn climbed_by(mut hosts: Hosts, base: Case) -> Result<Case, LadderError> {
     let told = Told::default();
     let case = ladder(
-        &mut hosts(&base, wire),
+        &mut hosts,
         base.topology,
         base.hosts,
         &options(),
@@ -123,4 +129,22 @@ fn a_rung_that_is_declined_says_so_and_the_others_are_measured() {
     assert_eq!(run.rungs.len(), rungs);
     let why = run.rungs[0].unavailable.as_deref().unwrap();
     assert!(why.contains("planted"), "{why}");
+}
+
+#[test]
+fn a_stream_that_stands_still_is_told_over_all_of_its_time() {
+    let fast = Bytes(25_000_000);
+    for slices in [&[fast; 4][..], &[]] {
+        let base: Case = hawser_cases::read("bases/ladder");
+        let hosts = receiving(&base, &Wire::default(), slices);
+        let case = climbed_by(hosts, base).unwrap();
+        let run = case.ladder.as_ref().unwrap();
+        let rung = run.rung(RungKind::WireTcp, None).unwrap();
+        let time: Nanos = rung.samples.iter().map(|s| s.elapsed).sum();
+        let bytes: Bytes = rung.samples.iter().map(|s| s.bytes).sum();
+        // The wire has twice the time of other rungs.
+        assert_eq!(time, Nanos::from_millis(2_000));
+        assert_eq!(bytes.0, fast.0 * slices.len() as u64);
+        assert!(rung.samples.iter().all(|s| s.elapsed == SLICE));
+    }
 }

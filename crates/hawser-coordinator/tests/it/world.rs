@@ -31,16 +31,23 @@ pub struct Node {
     host: HostName,
     case: Arc<Case>,
     flows: BTreeMap<FlowId, FlowSpec>,
+    slices: Vec<Bytes>,
 }
 
 /// The hosts of a case, on one wire.
 pub fn hosts(case: &Case, wire: &Wire) -> Hosts {
+    receiving(case, wire, &[Bytes(1 << 20); 10])
+}
+
+/// The same, at which so much of a stream arrives in each slice.
+pub fn receiving(case: &Case, wire: &Wire, slices: &[Bytes]) -> Hosts {
     let case = Arc::new(case.clone());
     let host = |name: &HostName| -> (HostName, Box<dyn Host>) {
         let node = Node {
             host: name.clone(),
             case: case.clone(),
             flows: BTreeMap::new(),
+            slices: slices.to_vec(),
         };
         let host = Simulated::new(name.clone(), node, QUESTIONS, wire);
         (name.clone(), Box::new(host))
@@ -82,7 +89,8 @@ hawser_host::answers! {
     FinishReceiver: |ask, node| ReceiverReport {
         received: ask.sent,
         elapsed: node.flows[&ask.flow].duration,
-        slices: vec![Bytes(1 << 20); 10],
+        stream_bytes: node.slices.iter().copied().sum(),
+        slices: node.slices.clone(),
         ..ReceiverReport::default()
     };
     CloseWindow: |_, _| HostWindow::default();

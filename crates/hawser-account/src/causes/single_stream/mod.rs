@@ -43,7 +43,8 @@ impl LadderCause for SingleStream {
         ];
         // A stream that fills the link leaves nothing to several; what is above is the same machine.
         let full = view.speed().is_some_and(|speed| one >= 0.9 * speed);
-        if full || many < 1.5 * one || before.any(&other) {
+        // Of one that stands still `rung-not-measured` tells.
+        if full || one <= 0.0 || many < 1.5 * one || before.any(&other) {
             return Vec::new();
         }
         let members = |host| view.port(host).map_or(0, |(_, i)| i.lower.len());

@@ -247,12 +247,11 @@ pub(crate) fn phase(
         sender.and(receiver)
     });
     if let Err(e) = opened {
-        if !e.host_goes_on() {
-            // What follows would be told instead: that the host is lost.
-            return Err(e);
-        }
+        // Also where one end is lost: the other one measures with others.
         let (sender, receiver) = both(|| give_up(from.agent, &spec), || give_up(to.agent, &spec));
-        sender.and(receiver)?;
+        if e.host_goes_on() {
+            sender.and(receiver)?;
+        }
         return Err(e);
     }
     let sent = run(&spec, port, from, to, care);
@@ -282,8 +281,9 @@ pub(crate) fn phase(
             stopped,
         )),
         Err(e) => {
+            let dropped = to.agent.ask(&DropFlow(flow));
             if e.host_goes_on() {
-                to.agent.ask(&DropFlow(flow))?;
+                dropped?;
             }
             Err(e)
         }

@@ -144,6 +144,29 @@ fn of_three_hosts_the_others_are_measured_when_one_is_lost_in_the_middle() {
 }
 
 #[test]
+fn a_host_that_is_lost_when_windows_open_costs_the_other_end_nothing() {
+    let whole = Wire::default();
+    checked("bases/three-heads", &whole).0.unwrap();
+    // Both are asked at once: in either order head2 is gone by then.
+    let asked = whole.asked();
+    let both = |pair: &[(HostName, &str)]| {
+        let open = pair.iter().all(|(_, what)| *what == "open window");
+        open && pair.iter().any(|(host, _)| host.as_str() == "head2")
+    };
+    let number = asked.windows(2).position(both).unwrap();
+    for fate in [Fate::Lost, Fate::Silent] {
+        let wire = Wire::default();
+        wire.befalls("head2".into(), fate, number);
+        let case = checked("bases/three-heads", &wire).0.unwrap();
+        assert_eq!(case.absent[0].host.as_str(), "head2");
+        assert_eq!(
+            clean(&case),
+            [("head1", "head3"), ("head3", "head1")].into()
+        );
+    }
+}
+
+#[test]
 fn a_host_that_declines_a_question_costs_that_phase_and_no_more() {
     let whole = Wire::default();
     checked("bases/pair", &whole).0.unwrap();

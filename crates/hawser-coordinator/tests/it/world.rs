@@ -32,6 +32,7 @@ pub struct Node {
     case: Arc<Case>,
     flows: BTreeMap<FlowId, FlowSpec>,
     slices: Vec<Bytes>,
+    window: bool,
 }
 
 /// The hosts of a case, on one wire.
@@ -48,6 +49,7 @@ pub fn receiving(case: &Case, wire: &Wire, slices: &[Bytes]) -> Hosts {
             case: case.clone(),
             flows: BTreeMap::new(),
             slices: slices.to_vec(),
+            window: false,
         };
         let host = Simulated::new(name.clone(), node, QUESTIONS, wire);
         (name.clone(), Box::new(host))
@@ -78,7 +80,11 @@ hawser_host::answers! {
         6000
     };
     ExpectFrom: |_, _| ();
-    OpenWindow: |_, _| ();
+    OpenWindow: |_, node| {
+        if std::mem::replace(&mut node.window, true) {
+            return Err("a window is open already".into());
+        }
+    };
     RunSender: |ask, node| Sent {
         report: sent(&node.flows[&ask.flow]),
         stopped: None,
@@ -93,7 +99,12 @@ hawser_host::answers! {
         slices: node.slices.clone(),
         ..ReceiverReport::default()
     };
-    CloseWindow: |_, _| HostWindow::default();
+    CloseWindow: |_, node| {
+        if !std::mem::take(&mut node.window) {
+            return Err("no window is open".into());
+        }
+        HostWindow::default()
+    };
     DropFlow: |ask, node| drop(node.flows.remove(&ask.0));
     OpenUsage: |_, _| ();
     CloseUsage: |_, _| HostUsage::default();

@@ -103,7 +103,7 @@ fn block(size: u64) -> u64 {
 fn part(case: &CopyCase) -> Option<String> {
     let end = &case.receiver;
     let failure = end.failure.as_ref().filter(|_| case.options.checksum)?;
-    let (before, _) = failure.error.split_once(PART)?;
+    let (before, _) = failure.error.rsplit_once(PART)?;
     let (_, path) = before.split_once(' ')?;
     let streams = u64::from(case.options.streams.max(1));
     let complete = !end.kept.is_zero() || end.moved.0 > streams.saturating_mul(block(end.size.0));

@@ -43,3 +43,12 @@ fn every_cause_has_a_case_and_a_page_that_explains_its_numbers() {
         .collect();
     hold_pages(copy_codes(), &findings, &[]);
 }
+
+#[test]
+fn a_part_is_told_whole_whatever_its_folder_is_called() {
+    let mut case: CopyCase = read("copy/disk-full");
+    let part = "/srv/x.hawser-part of mine/.b.hawser-part";
+    let failure = case.receiver.failure.as_mut().expect("a full disk");
+    failure.error = format!("write {part}: No space left on device (os error 28)");
+    assert_eq!(explain_copy(&case).part.as_deref(), Some(part));
+}

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use hawser_model::output::copy::CopyReport;
+use hawser_model::shell::word;
 use hawser_model::units::{Bytes, mb_per_s};
 
 use super::findings::{findings, wrap};
@@ -36,21 +37,35 @@ pub fn report(report: &CopyReport) -> String {
     if report.error.is_none() && !report.findings.is_empty() {
         out.push_str(&findings(&report.findings));
     }
-    if let Some(part) = &report.part {
-        let (to, state) = (&report.to, part.replace(".hawser-part", ".hawser-state"));
-        wrap(
-            &mut out,
-            "  ",
-            &format!(
-                "What came is left on {to} in {part}. The same command goes on from there, once what stopped it is mended; \
-                 or remove it: `rm {part} {state}` on {to}."
-            ),
-        );
-        out.push('\n');
-    }
     if !report.case.is_empty() {
         let _ = writeln!(out, "Case file: {}", report.case);
     }
+    out
+}
+
+/// The part that is left, and how it is removed; empty if none is. Its last line is a command, which must not be wrapped.
+pub fn left(report: &CopyReport) -> String {
+    let Some(part) = &report.part else {
+        return String::new();
+    };
+    let to = &report.to;
+    let mut out = "\n".to_owned();
+    wrap(
+        &mut out,
+        "  ",
+        &format!(
+            "What came is left on {to} in {part}. The same command goes on from there, once what stopped it is mended. Or \
+             remove it on {to}:"
+        ),
+    );
+    let name = part.strip_suffix(".hawser-part");
+    let state = name.map(|name| format!("{name}.hawser-state"));
+    let files: Vec<String> = [part]
+        .into_iter()
+        .chain(&state)
+        .map(|it| word(it))
+        .collect();
+    let _ = writeln!(out, "  rm {}", files.join(" "));
     out
 }
 

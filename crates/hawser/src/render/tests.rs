@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use hawser_model::case::Case;
 use hawser_model::copy::CopyCase;
 use hawser_model::drill::DrillCase;
+use hawser_model::output::copy::CopyReport;
 use hawser_model::visible::is_hidden;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -165,6 +166,29 @@ fn a_copy_and_a_drill_with_hostile_names_too() {
         &['\n'],
     );
     is_clean("JUnit", &render::junit::junit(&[report]), &['\n']);
+}
+
+#[test]
+fn a_part_that_is_left_is_removed_by_a_command_that_a_shell_takes() {
+    let case: CopyCase = hawser_cases::read("copy/disk-full");
+    let mut report = hawser_account::copy::explain_copy(&case);
+    let command = |report: &CopyReport| {
+        let text = width::tests::at(60, || render::copy::left(report));
+        text.lines().last().map(str::to_owned)
+    };
+    assert_eq!(
+        command(&report).as_deref(),
+        Some("  rm /srv/.b.hawser-part /srv/.b.hawser-state")
+    );
+    report.part = Some("/srv/x.hawser-part of; mine/.b.hawser-part".to_owned());
+    assert_eq!(
+        command(&report).as_deref(),
+        Some(
+            "  rm '/srv/x.hawser-part of; mine/.b.hawser-part' '/srv/x.hawser-part of; mine/.b.hawser-state'"
+        )
+    );
+    report.part = None;
+    assert_eq!(command(&report), None);
 }
 
 /// A name as long as a cluster file allows.

@@ -170,6 +170,7 @@ pub fn show(report: &CopyReport, json: bool) -> ExitCode {
         say!("{text}");
     } else {
         output::print_fitted(&render::copy::report(report));
+        output::print(&render::copy::left(report));
     }
     if let Some(error) = &report.error {
         complain!("{:?}", miette!("{error}"));

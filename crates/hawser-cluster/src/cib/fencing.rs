@@ -127,8 +127,9 @@ pub(super) fn generate(file: &ClusterFile) -> FencingXml {
     for device in &fencing.devices {
         xml.devices.push(other_device(fencing, device, &levels));
     }
-    let several = levels.values().any(|levels| levels.len() > 1);
-    xml.topology = several.then(|| topology(&levels));
+    // Without levels Pacemaker is content with one device, whichever succeeds first.
+    let several = |levels: &BTreeMap<u8, Vec<String>>| levels.values().flatten().count() > 1;
+    xml.topology = levels.values().any(several).then(|| topology(&levels));
     xml
 }
 
@@ -188,11 +189,15 @@ fn other_device(
     }
     parameters.push(pair("pcmk_host_list", nodes.join(",")));
     parameters.push(pair("pcmk_host_check", "static-list"));
-    // Only the first shot is held back; a later level is tried when that one has failed, and
-    // waiting again would win nothing.
+    // Only the first shot is held back; what is tried after it, of its level or of a later one, would
+    // win nothing by waiting again.
     let first = |node: &str| {
-        let levels = levels.get(node).and_then(|levels| levels.values().next());
-        levels.is_some_and(|devices| devices.contains(entry.name.get()))
+        let mut devices = levels
+            .get(node)
+            .into_iter()
+            .flat_map(BTreeMap::values)
+            .flatten();
+        devices.next() == Some(entry.name.get())
     };
     let delays = nodes
         .iter()

@@ -19,13 +19,14 @@ pub struct Golden {
 }
 
 /// Those whose file is an example, and those with a file of their own.
-pub const NAMES: [&str; 6] = [
+pub const NAMES: [&str; 7] = [
     "zfs-appliance",
     "lab",
     "three-heads",
     "three-nodes",
     "without-fencing",
     "hooks-and-ports",
+    "two-supplies",
 ];
 
 impl Golden {

@@ -389,6 +389,33 @@ fn what_others_made_is_left_alone_and_named() {
     assert!(plan.report.to_string().contains("somebodys"));
 }
 
+/// A level that somebody made, of the devices that the file puts into one.
+#[test]
+fn a_level_that_the_file_means_is_kept_and_one_that_is_missing_is_made_before_all_else() {
+    let golden = Golden::named("two-supplies");
+    let with = running(&golden);
+    let text = with.to_text();
+    assert!(text.contains("devices=\"pdu-a,pdu-b\""), "{text}");
+    let by_hand = text.replace("hawser-head1-level-1", "both-supplies");
+    let of = |cib: &Element| plan(&golden.file, &facts(&golden.file, cib), &Scheduler).unwrap();
+    let kept = of(&Element::parse(&by_hand, "the CIB").unwrap());
+    assert!(kept.is_empty(), "{}", kept.report);
+
+    let mut without = with.clone();
+    let configuration = without.first_or_new("configuration");
+    configuration
+        .children
+        .retain(|section| section.name != "fencing-topology");
+    let made = of(&without);
+    let kinds: Vec<&str> = made.effects.iter().map(kind).collect();
+    assert_eq!(kinds, ["fencing"]);
+    assert!(
+        made.target_cib
+            .to_text()
+            .contains("devices=\"pdu-a,pdu-b\"")
+    );
+}
+
 #[test]
 fn a_change_that_clients_notice_says_so_and_what_it_costs() {
     let golden = Golden::named("zfs-appliance");

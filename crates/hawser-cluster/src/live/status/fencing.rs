@@ -10,7 +10,7 @@ use hawser_model::output::cluster::{NodeCondition, NodeStatus};
 use super::findings::Findings;
 use super::property;
 use super::signs::{Mark, Sign};
-use crate::cib::fencing::{acts_by_reservation, targets};
+use crate::cib::fencing::{acts_by_reservation, levels_of, targets};
 use crate::host::view::Told;
 use crate::live::fence_questions::answers;
 use crate::live::takeover::Shots;
@@ -117,7 +117,14 @@ pub(super) fn fencers(
             }
             continue;
         }
-        if !suffices(cib, victim, &can) {
+        if let Some(halves) = alone(file, cib, victim, &can) {
+            let text = format!(
+                "{victim} might not be switched off: {} must all succeed for that, and the cluster has no fencing level \
+                 that says so, so one of them would do for the fencer; `hawser apply` makes the level",
+                halves.join(" and ")
+            );
+            found.costs(Sign::CannotBeFenced.on(victim), text);
+        } else if !suffices(file, cib, victim, &can) {
             let meant = devices
                 .iter()
                 .filter(|(_, victims)| victims.contains(victim.as_str()));
@@ -141,15 +148,30 @@ pub(super) fn fencers(
     }
 }
 
-/// Whether these devices can switch a node off: all of one of its levels, or any where it has none.
-fn suffices(cib: &Element, victim: &HostName, can: &BTreeSet<&str>) -> bool {
+/// Whether these devices can switch a node off: all of one of its levels; where the cluster has none, each by itself, since
+/// the fencer is then content with any of them.
+fn suffices(file: &ClusterFile, cib: &Element, victim: &HostName, can: &BTreeSet<&str>) -> bool {
     let levels = levels(cib, victim);
     match levels.is_empty() {
-        true => !can.is_empty(),
+        true => !can.is_empty() && alone(file, cib, victim, can).is_none(),
         false => levels
             .values()
             .any(|devices| devices.iter().all(|device| can.contains(device))),
     }
+}
+
+/// Devices of the file that must succeed together, of which the fencer would use one alone: the cluster has no level for the
+/// node.
+fn alone(
+    file: &ClusterFile,
+    cib: &Element,
+    victim: &HostName,
+    can: &BTreeSet<&str>,
+) -> Option<Vec<String>> {
+    let mut meant = levels_of(file, victim.as_str()).into_iter();
+    let used = |device: &String| can.contains(device.as_str());
+    let halves = meant.find(|level| level.len() > 1 && level.iter().any(used))?;
+    levels(cib, victim).is_empty().then_some(halves)
 }
 
 /// Members that none of the others could switch off, as far as that is known: their fencers would use no device for it, or
@@ -208,7 +230,7 @@ pub(super) fn unfenceable(
         let others = members().count() > 1;
         let known = others && (!asked.is_empty() || !can.is_empty());
         can.retain(|device| !blind.contains(*device));
-        known && !suffices(cib, victim, &can)
+        known && !suffices(file, cib, victim, &can)
     });
     cannot.map(|node| node.name.clone()).collect()
 }

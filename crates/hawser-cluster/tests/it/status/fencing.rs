@@ -62,6 +62,26 @@ fn a_level_counts_only_when_a_survivor_has_all_its_devices() {
     assert!(!can(&["fence-head1", "pdu-a", "pdu-b"]).contains(text));
 }
 
+/// Both power supplies must be cut, and without a level the fencer is content with one.
+#[test]
+fn devices_that_must_succeed_together_are_no_fencing_without_their_level() {
+    let golden = Golden::named("two-supplies");
+    let with = running(&golden);
+    let mut without = with.clone();
+    let configuration = without.first_or_new("configuration");
+    configuration
+        .children
+        .retain(|section| section.name != "fencing-topology");
+    assert_ne!(with, without);
+    let now = |cib: &Element| {
+        let facts = both(&golden, &cib.to_text());
+        said(&status(&golden.file, &facts, &Scheduler).unwrap())
+    };
+    let text = "head1 might not be switched off: pdu-a and pdu-b must all succeed";
+    assert!(now(&without).contains(text), "{}", now(&without));
+    assert!(!now(&with).contains("be switched off"), "{}", now(&with));
+}
+
 #[test]
 fn with_fencing_off_nothing_is_redundant() {
     let golden = Golden::named("lab");

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hawser_model::cluster_file::{
-    Bmc, ClusterFile, FenceDevice, Fencing, NodeEntry, Period, SecretRef, is_ipmi_agent,
+    Bmc, ClusterFile, FenceDevice, Fencing, NodeEntry, Period, SecretRef, bmc_id, is_ipmi_agent,
 };
 
 use super::OWN_CONSTRAINT;
@@ -36,11 +36,6 @@ pub(super) struct FencingXml {
     pub devices: Vec<Element>,
     pub constraints: Vec<Element>,
     pub topology: Option<Element>,
-}
-
-/// The name of the device that is a node's own BMC.
-pub fn bmc_id(node: &str) -> String {
-    format!("fence-{node}")
 }
 
 /// What must be on every node before the devices of a file work: secrets and wrappers.

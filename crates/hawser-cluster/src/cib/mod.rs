@@ -18,9 +18,10 @@ pub mod services;
 
 use hawser_model::cluster_file::ClusterFile;
 
+pub use hawser_model::cluster_file::watcher_id;
 pub(crate) use pools::start_limit;
 pub(crate) use ports::{NEEDS_A_SAN, link_of_attribute};
-pub use ports::{Ports, port_attribute, watcher_id};
+pub use ports::{Ports, port_attribute};
 pub use properties::PROPERTY_SET;
 pub(crate) use references::written_out;
 

@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hawser_model::cluster_file::{ClusterFile, LinkEntry, Period, Pool, Role};
+use hawser_model::cluster_file::{ClusterFile, LinkEntry, Period, Pool, Role, watcher_id};
 use hawser_model::names::{HostName, LinkName};
 
 use super::OWN_CONSTRAINT;
@@ -53,11 +53,6 @@ pub fn port_attribute(link: &str) -> String {
 /// The SAN that a node attribute is about.
 pub(crate) fn link_of_attribute(attribute: &str) -> &str {
     attribute.strip_prefix("hawser-").unwrap_or(attribute)
-}
-
-/// The resource that watches a head's port to a SAN.
-pub fn watcher_id(node: &str, link: &str) -> String {
-    format!("watch-{node}-{link}")
 }
 
 /// The SANs over which a pool is reached.

@@ -101,6 +101,11 @@ pub struct FenceDevice {
     pub own_agent: bool,
 }
 
+/// The resource that is a node's own BMC.
+pub fn bmc_id(node: &str) -> String {
+    format!("fence-{node}")
+}
+
 impl Bmc {
     /// Its fence agent.
     pub fn agent_name(&self) -> &str {

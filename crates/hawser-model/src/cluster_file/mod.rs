@@ -22,16 +22,16 @@ pub use cluster::{
     Cluster, Compression, CompressionModel, Crypto, CryptoCipher, CryptoHash, Failback, LinkMode,
     Profile, QdeviceAlgorithm, QdeviceTls, Quorum, QuorumDevice, Timing,
 };
-pub use fencing::{Bmc, FenceAction, FenceDevice, Fencing, WITHOUT_FENCING, is_ipmi_agent};
+pub use fencing::{Bmc, FenceAction, FenceDevice, Fencing, WITHOUT_FENCING, bmc_id, is_ipmi_agent};
 pub use hooks::{Hook, HookMoment, HookPlace, Hooks, is_program_path};
-pub use network::{FIRST_PORT, LinkEntry, NodeEntry, Role, Roles, is_interface_name};
+pub use network::{FIRST_PORT, LinkEntry, NodeEntry, Role, Roles, is_interface_name, watcher_id};
 pub use pool::{
     AddressOn, Addresses, Backend, ExportKind, Exports, NfsExport, OneAddress, Pool, PoolKind,
     Timeouts,
 };
 pub use rules::{
     Broken, BrokenAdopted, BrokenClients, BrokenEngine, BrokenFencing, BrokenHooks, BrokenNetwork,
-    BrokenPools, BrokenPorts, MAX_LINKS, is_fence_parameter_secret,
+    BrokenPools, BrokenPorts, BrokenResourceNames, MAX_LINKS, is_fence_parameter_secret,
 };
 pub use watch::HeadWatch;
 

@@ -117,6 +117,11 @@ pub fn is_interface_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= 15 && ![".", ".."].contains(&name) && !name.chars().any(odd)
 }
 
+/// The resource that watches a head's port to a SAN.
+pub fn watcher_id(node: &str, link: &str) -> String {
+    format!("watch-{node}-{link}")
+}
+
 impl NodeEntry {
     /// Its address on the link of that name.
     pub fn address_on(&self, link: &str) -> Option<&At<IpAddr>> {

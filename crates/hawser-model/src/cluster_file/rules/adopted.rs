@@ -112,22 +112,6 @@ pub(super) fn check(file: &ClusterFile, found: &mut Found) {
         });
         names("ZFS pool", named, found);
     }
-    if all().next().is_none() {
-        return;
-    }
-    // Names that others gave may be those of any pool's resources.
-    let mut ids: Vec<At<String>> = Vec::new();
-    for pool in &file.pools {
-        let kept = pool.adopted.iter().flat_map(|it| it.resources.values());
-        let mut given = kept.filter_map(|kept| kept.id.clone()).collect::<Vec<_>>();
-        let made = pool.resource_ids().into_iter();
-        let made = made.filter(|id| !given.iter().any(|other| **other == *id));
-        let made: Vec<_> = made.map(|id| At::new(id, pool.name.span())).collect();
-        given.extend(pool.adopted.iter().filter_map(|it| it.group.clone()));
-        ids.extend(made.into_iter().chain(given));
-    }
-    let ids = ids.iter().map(|id| (id.as_str(), id.span()));
-    names("resource", ids, found);
 }
 
 /// Where a pool has another name on its disks, nothing but the storage is Hawser's.

@@ -1,6 +1,6 @@
-//! No two pools share what only one of them can have: storage, a name for clients, a resource's name.
+//! No two pools share what only one of them can have: storage, a name for clients.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use super::Found;
 use super::pools::BrokenPools;
@@ -10,7 +10,6 @@ use crate::iscsi::target_name;
 pub(super) fn check(file: &ClusterFile, found: &mut Found) {
     shared(file, found);
     targets(file, found);
-    resources(file, found);
 }
 
 fn shared(file: &ClusterFile, found: &mut Found) {
@@ -72,45 +71,5 @@ fn targets(file: &ClusterFile, found: &mut Found) {
             };
             found.push_with(broken, second.name.span(), first.name.span());
         }
-    }
-}
-
-/// Pool `a` with link `exports` and pool `a-exports` would give one name to two resources.
-fn resources(file: &ClusterFile, found: &mut Found) {
-    let mut seen: HashMap<String, &Pool> = HashMap::new();
-    for pool in &file.pools {
-        own_twice(pool, found);
-        for id in pool.resource_ids() {
-            match seen.get(&id).filter(|owner| owner.name != pool.name) {
-                Some(first) => {
-                    let broken = BrokenPools::SameResource {
-                        first: first.name.to_string(),
-                        second: pool.name.to_string(),
-                        id,
-                    };
-                    found.push_with(broken, pool.name.span(), first.name.span());
-                    break;
-                }
-                None => {
-                    seen.entry(id).or_insert(pool);
-                }
-            }
-        }
-    }
-}
-
-/// A link `exports` would give the name of what offers a pool to one of its addresses.
-fn own_twice(pool: &Pool, found: &mut Found) {
-    let mut seen = BTreeSet::new();
-    let twice = pool
-        .resource_ids()
-        .into_iter()
-        .find(|id| !seen.insert(id.clone()));
-    if let Some(id) = twice {
-        let pool_ = pool.name.to_string();
-        found.push(
-            BrokenPools::OwnResourceTwice { pool: pool_, id },
-            pool.name.span(),
-        );
     }
 }

@@ -10,6 +10,7 @@ mod hooks;
 mod network;
 mod pools;
 mod ports;
+mod resource_names;
 
 use super::ClusterFile;
 use super::Problem;
@@ -26,6 +27,7 @@ pub use hooks::BrokenHooks;
 pub use network::BrokenNetwork;
 pub use pools::BrokenPools;
 pub use ports::BrokenPorts;
+pub use resource_names::BrokenResourceNames;
 
 /// A broken rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -45,6 +47,9 @@ pub enum Broken {
     /// About pools.
     #[error(transparent)]
     Pools(#[from] BrokenPools),
+    /// About the names of resources.
+    #[error(transparent)]
+    ResourceNames(#[from] BrokenResourceNames),
     /// About hooks.
     #[error(transparent)]
     Hooks(#[from] BrokenHooks),
@@ -64,6 +69,7 @@ impl Rule for Broken {
             Self::Ports(broken) => broken.help(),
             Self::Fencing(broken) => broken.help(),
             Self::Pools(broken) => broken.help(),
+            Self::ResourceNames(broken) => broken.help(),
             Self::Hooks(broken) => broken.help(),
             Self::Adopted(broken) => broken.help(),
             Self::Clients(broken) => broken.help(),
@@ -81,6 +87,7 @@ pub(super) fn check(file: &ClusterFile, found: &mut Found) {
     pools::check(file, &mut given, found);
     hooks::check(file, found);
     adopted::check(file, found);
+    resource_names::check(file, found);
     clients::check(file, found);
 }
 

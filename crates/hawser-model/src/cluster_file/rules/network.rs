@@ -213,20 +213,35 @@ pub(in crate::cluster_file) fn names<'a>(
 ) {
     let mut seen = BTreeMap::new();
     for (name, span) in names {
-        let fine = name.starts_with(|c: char| c.is_ascii_alphanumeric())
-            && name
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
-        let name_ = name.to_owned();
-        if !fine {
-            found.push(BrokenNetwork::BadName { kind, name: name_ }, span);
-        } else if let Some(first) = seen.get(name) {
-            let broken = BrokenNetwork::NameTwice { kind, name: name_ };
+        if !usable(kind, name, span.clone(), found) {
+            continue;
+        }
+        if let Some(first) = seen.get(name) {
+            let name = name.to_owned();
+            let broken = BrokenNetwork::NameTwice { kind, name };
             found.push_with(broken, span, Range::clone(first));
         } else {
             seen.insert(name, span);
         }
     }
+}
+
+/// Checks that a name is usable.
+pub(super) fn usable(
+    kind: &'static str,
+    name: &str,
+    span: Range<usize>,
+    found: &mut Found,
+) -> bool {
+    let fine = name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    if !fine {
+        let name = name.to_owned();
+        found.push(BrokenNetwork::BadName { kind, name }, span);
+    }
+    fine
 }
 
 pub(super) fn check(file: &ClusterFile, given: &mut Given, found: &mut Found) {

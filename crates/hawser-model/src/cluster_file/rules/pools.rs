@@ -110,24 +110,6 @@ pub enum BrokenPools {
         /// The name.
         iqn: String,
     },
-    /// Resource names that run into each other.
-    #[error("pools \"{first}\" and \"{second}\" would both have a resource \"{id}\"")]
-    SameResource {
-        /// One pool.
-        first: String,
-        /// The other.
-        second: String,
-        /// The resource.
-        id: String,
-    },
-    /// Two resources of one pool with one name.
-    #[error("two resources of pool \"{pool}\" would be called \"{id}\"")]
-    OwnResourceTwice {
-        /// The pool.
-        pool: String,
-        /// Their name.
-        id: String,
-    },
 }
 
 /// How a naming authority is written.
@@ -157,10 +139,7 @@ impl BrokenPools {
             Self::Shared { .. } => {
                 "a pool is the unit that moves: nothing is in two of them".into()
             }
-            Self::SameTarget { .. } | Self::SameResource { .. } => "rename one of them".into(),
-            Self::OwnResourceTwice { .. } => {
-                "rename the link: \"exports\", \"files\", \"before-import\" and others are names of a pool's resources".into()
-            }
+            Self::SameTarget { .. } => "rename one of them".into(),
         }
     }
 }

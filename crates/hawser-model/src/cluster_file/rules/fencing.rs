@@ -103,6 +103,16 @@ pub enum BrokenFencing {
     /// A device for no node.
     #[error("fence device \"{0}\" fences no node")]
     NoPorts(String),
+    /// A port that Pacemaker would take apart.
+    #[error("\"{}\" cannot be the port of \"{node}\" on fence device \"{device}\"", .port.escape_debug())]
+    BadPort {
+        /// The device.
+        device: String,
+        /// The node.
+        node: String,
+        /// As it is written.
+        port: String,
+    },
     /// A BMC is needed for IPMI keys, other agents take options.
     #[error("\"{key}\" belongs to IPMI, agent \"{agent}\" does not take it")]
     NotIpmi {
@@ -140,6 +150,12 @@ impl BrokenFencing {
             }
             Self::OwnOption(_) => "remove it".into(),
             Self::NoPorts(_) => "name them: ports = { head1 = \"1\" }".into(),
+            Self::BadPort { .. } => {
+                "a port has no blank, \":\", \"=\", \";\" and \"\\\": there Pacemaker divides its list of ports \
+                 (pcmk_host_map). What comes before it, a switch or a blade, is an option of the agent, and each of \
+                 them a device of its own"
+                    .into()
+            }
             Self::NotIpmi { .. } => "give the agent's own parameters under options".into(),
         }
     }
@@ -213,8 +229,26 @@ pub(super) fn check(file: &ClusterFile, given: &mut Given, found: &mut Found) {
         {
             found.push(no_such_node(node.as_str()), node.span());
         }
+        ports(device, found);
     }
     none(file, fencing, found);
+}
+
+/// Pacemaker's list of ports (`build_port_aliases`) has a pair for each node and port, and an escape in it.
+fn ports(device: &FenceDevice, found: &mut Found) {
+    let divides = |c: char| c.is_whitespace() || c.is_control() || ":=;\\".contains(c);
+    for (node, port) in device
+        .ports
+        .iter()
+        .filter(|(_, port)| port.contains(divides))
+    {
+        let broken = BrokenFencing::BadPort {
+            device: device.name.to_string(),
+            node: node.to_string(),
+            port: port.clone(),
+        };
+        found.push(broken, node.span());
+    }
 }
 
 /// Whether the agent is one that fences; of another nothing else is worth saying.

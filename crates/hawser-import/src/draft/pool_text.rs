@@ -6,7 +6,7 @@ use hawser_model::visible::one_line;
 
 use super::links::Link;
 use super::pools::Found;
-use crate::picture::usable;
+use crate::picture::usable_resource;
 use crate::write::{list, quoted};
 
 /// The pools that say of themselves what they are, then those that somebody has to look at.
@@ -44,13 +44,14 @@ pub(super) fn pools(out: &mut String, found: &[Found], links: &[Link]) -> std::f
                 addresses(out, &sans)?;
             }
             Found::Lvm { name } => {
-                let pool = usable(name).unwrap_or_else(|| "pool".into());
+                let pool = usable_resource(name).unwrap_or_else(|| "pool".into());
                 writeln!(out, "\n# Volume group {}.", one_line(name))?;
                 part(out, &pool, "lvm")?;
                 writeln!(out, "# volume_group = {}", quoted(name))?;
                 writeln!(
                     out,
-                    "# device = \"/dev/{pool}/hawser\"   # a small volume for the pool's own files"
+                    "# device = {}   # a small volume for the pool's own files",
+                    quoted(&format!("/dev/{name}/hawser"))
                 )?;
                 rest(out, &pool, "ext4")?;
                 addresses(out, &sans)?;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::disks::Shared;
 use super::{Head, Remarks, Said};
-use crate::picture::usable;
+use crate::picture::usable_resource;
 use crate::place::quoted;
 
 /// What could be a pool.
@@ -104,7 +104,7 @@ fn zfs(heads: &[Head], disks: &[Shared<'_>], remarks: &mut Remarks) -> Vec<Found
     let mut names = BTreeSet::new();
     for ((name, number), members) in on {
         let place = members[0].place(heads);
-        if usable(name).as_deref() != Some(name) {
+        if usable_resource(name).as_deref() != Some(name) {
             let what = format!("a ZFS pool called {}", quoted(name));
             remarks.add(
                 Said::LeftOut,

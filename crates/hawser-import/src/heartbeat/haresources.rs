@@ -7,7 +7,7 @@ use hawser_model::cluster_file::is_interface_name;
 
 use crate::SourceLine;
 use crate::page::Page;
-use crate::picture::{Address, Mention, Picture, Pool, PoolKind, Said, usable};
+use crate::picture::{Address, Mention, Picture, Pool, PoolKind, Said, usable_resource};
 use crate::place::{Malformed, quoted};
 use crate::source::Source;
 use crate::translate::devices;
@@ -107,7 +107,7 @@ fn group(
                 pools.push(new);
             }
             ("ZFS" | "zfs", [name, ..]) => {
-                let name = usable(name).unwrap_or_else(|| "pool".into());
+                let name = usable_resource(name).unwrap_or_else(|| "pool".into());
                 names.taken.insert(name.clone());
                 pools.push(Pool::new(&name, PoolKind::Zfs, at));
             }
@@ -182,7 +182,7 @@ struct Names {
 impl Names {
     /// A name that no pool has yet.
     fn free(&mut self, wish: &str) -> String {
-        let plain = usable(wish).unwrap_or_else(|| "pool".into());
+        let plain = usable_resource(wish).unwrap_or_else(|| "pool".into());
         let mut name = plain.clone();
         let next = self.next.entry(plain.clone()).or_insert(2);
         while !self.taken.insert(name.clone()) {

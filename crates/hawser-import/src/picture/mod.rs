@@ -339,3 +339,24 @@ pub(crate) fn usable(name: &str) -> Option<String> {
     let plain = plain.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
     (!plain.is_empty()).then(|| plain.to_owned())
 }
+
+/// The same for a resource of Pacemaker, whose name is an XML ID: it begins with a letter.
+pub(crate) fn usable_resource(name: &str) -> Option<String> {
+    let plain = usable(name)?;
+    Some(match plain.starts_with(|c: char| c.is_ascii_digit()) {
+        true => format!("pool-{plain}"),
+        false => plain,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_begins_with_a_digit_is_none_of_a_resource() {
+        assert_eq!(usable("1vg").as_deref(), Some("1vg"));
+        assert_eq!(usable_resource("1vg").as_deref(), Some("pool-1vg"));
+        assert_eq!(usable_resource("-vg 1").as_deref(), Some("vg-1"));
+    }
+}

@@ -11,7 +11,7 @@ use super::pools::kind_of;
 use crate::crm::Primitive;
 use crate::crm::by_id::ById;
 use crate::page::Page;
-use crate::picture::{Kept, Picture, Pool, PoolKind, Said, usable};
+use crate::picture::{Kept, Picture, Pool, PoolKind, Said, usable_resource};
 use crate::place::quoted;
 
 /// The parameters of a resource that follow from the file's own keys; `None` where its agent cannot be kept.
@@ -108,7 +108,7 @@ fn group(
         if said(member).is_none() {
             return Err(format!("{} is {}", quoted(&member.id), member.agent));
         }
-        if usable(&member.id).as_ref() != Some(&member.id) {
+        if usable_resource(&member.id).as_ref() != Some(&member.id) {
             return Err(format!("{} is no name for the file", quoted(&member.id)));
         }
         let mode = member.param(&["vg_access_mode"]);
@@ -157,7 +157,7 @@ fn group(
     if owned.collect::<BTreeSet<_>>().len() > 1 {
         return Err(format!("group {} has two pools", quoted(group)));
     }
-    if usable(group).as_deref() != Some(group) {
+    if usable_resource(group).as_deref() != Some(group) {
         return Err(format!("{} is no name for the file", quoted(group)));
     }
     let mut inside = order.iter().filter_map(|id| crm.primitive(id));

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::primitives_of;
 use crate::crm::by_id::ById;
 use crate::page::Page;
-use crate::picture::{Picture, PoolKind, usable};
+use crate::picture::{Picture, PoolKind, usable_resource};
 use crate::place::quoted;
 
 /// Gives each pool that is alone in a group the group's name. A ZFS pool has its own, on its disks.
@@ -36,10 +36,10 @@ pub(super) fn of_groups(crm: &ById, picture: &mut Picture, page: &mut Page) {
         let (at, was) = (pool.at.clone(), pool.name.clone());
         let what = format!("{}, in group {}", quoted(&was), quoted(&group.id));
         let taken = names.get(&group.id).is_some_and(|n| *n > 0);
-        if taken || usable(&group.id).as_ref() != Some(&group.id) {
+        if taken || usable_resource(&group.id).as_ref() != Some(&group.id) {
             let why = match taken {
                 true => "another pool has the group's name".to_owned(),
-                false => "a pool's name begins with a letter or digit".to_owned(),
+                false => "a pool's name begins with a letter".to_owned(),
             };
             page.changed(&at, what, format!("{why}: this one is called {was}"));
             continue;

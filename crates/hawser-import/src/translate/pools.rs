@@ -16,7 +16,7 @@ use crate::crm::Primitive;
 use crate::crm::by_id::ById;
 use crate::exports::Offered;
 use crate::page::{LineVerdict, Page};
-use crate::picture::{Address, Nfs, Picture, Pool, PoolKind, Said, usable};
+use crate::picture::{Address, Nfs, Picture, Pool, PoolKind, Said, usable, usable_resource};
 use crate::place::quoted;
 
 /// The last part of an agent's name: `ZFS` of `ocf:heartbeat:ZFS`.
@@ -105,7 +105,7 @@ fn storage(primitive: &Primitive) -> Option<Pool> {
         "LVM-activate" | "LVM" => (PoolKind::Lvm, primitive.id.clone()),
         _ => return None,
     };
-    let mut pool = Pool::new(&usable(&name)?, kind, &primitive.at);
+    let mut pool = Pool::new(&usable_resource(&name)?, kind, &primitive.at);
     pool.resources.push(primitive.id.clone());
     pool.import_options = param(&["importargs"]).filter(|_| kind == PoolKind::Zfs);
     pool.volume_group = param(&["vgname", "volgrpname"]);

@@ -20,6 +20,16 @@ pub enum BrokenResourceNames {
         /// Their name.
         id: String,
     },
+    /// A name that Pacemaker refuses, since it is an XML ID there.
+    #[error(
+        "\"{name}\" cannot be the name of a {kind}: a resource of Pacemaker begins with a letter"
+    )]
+    BeginsWithDigit {
+        /// `pool`, `fence device`, `resource`.
+        kind: &'static str,
+        /// The name.
+        name: String,
+    },
     /// Two resources of one pool with one name.
     #[error("two resources of pool \"{pool}\" would be called \"{id}\"")]
     OwnTwice {
@@ -35,6 +45,7 @@ impl BrokenResourceNames {
     pub fn help(&self) -> String {
         match self {
             Self::Same { .. } => "rename one of them".into(),
+            Self::BeginsWithDigit { .. } => "begin it with a letter".into(),
             Self::OwnTwice { .. } => {
                 "rename the link: \"exports\", \"files\", \"before-import\" and others are names of a pool's resources".into()
             }
@@ -59,8 +70,12 @@ struct Named {
 pub(super) fn check(file: &ClusterFile, found: &mut Found) {
     let mut all: Vec<Named> = Vec::new();
     for pool in &file.pools {
+        letter_first("pool", &pool.name, found);
         own_twice(pool, found);
         of_pool(pool, &mut all, found);
+    }
+    for device in file.fencing.iter().flat_map(|it| &it.devices) {
+        letter_first("fence device", &device.name, found);
     }
     all.extend(fence_devices(file));
     all.extend(watchers(file));
@@ -80,6 +95,16 @@ pub(super) fn check(file: &ClusterFile, found: &mut Found) {
     }
 }
 
+fn letter_first(kind: &'static str, name: &At<String>, found: &mut Found) {
+    if name.starts_with(|c: char| c.is_ascii_digit()) {
+        let broken = BrokenResourceNames::BeginsWithDigit {
+            kind,
+            name: name.to_string(),
+        };
+        found.push(broken, name.span());
+    }
+}
+
 /// What Hawser names after the pool, and the names that others gave to what is kept.
 fn of_pool(pool: &Pool, all: &mut Vec<Named>, found: &mut Found) {
     let kept = pool.adopted.iter().flat_map(|it| it.resources.values());
@@ -95,7 +120,9 @@ fn of_pool(pool: &Pool, all: &mut Vec<Named>, found: &mut Found) {
     }
     let group = pool.adopted.as_ref().and_then(|it| it.group.as_ref());
     for name in given.into_iter().chain(group) {
-        usable("resource", name.as_str(), name.span(), found);
+        if usable("resource", name.as_str(), name.span(), found) {
+            letter_first("resource", name, found);
+        }
     }
     all.extend(group.map(|group| Named {
         id: group.to_string(),

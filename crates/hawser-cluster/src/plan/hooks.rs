@@ -6,8 +6,8 @@ use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
 use hawser_model::visible::one_line;
 
+use super::Problem;
 use super::facts::NodeFacts;
-use super::problems::Problem;
 
 /// The programs that a node must have.
 pub(crate) fn programs(file: &ClusterFile, node: &HostName) -> BTreeSet<String> {

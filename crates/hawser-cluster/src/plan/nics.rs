@@ -4,8 +4,8 @@ use hawser_model::cluster_file::{ClusterFile, OneAddress, Pool};
 use hawser_model::names::HostName;
 use hawser_model::visible::one_line;
 
+use super::Problem;
 use super::facts::NodeFacts;
-use super::problems::Problem;
 
 fn with_nics(pool: &Pool) -> impl Iterator<Item = (&OneAddress, &str)> {
     let all = pool.addresses.values().flat_map(|of_link| of_link.all());

@@ -11,6 +11,7 @@ mod generate;
 mod golden;
 mod hooks;
 mod looks;
+mod members;
 mod operate;
 mod plan;
 mod saved_plan;

@@ -1,12 +1,14 @@
-//! A node of the file that the running cluster knows by another name: the same addresses, another name.
+//! Members of the running cluster that are not in the file: a node that has another name there, and one that was left out.
 
 use std::collections::BTreeSet;
 
 use hawser_model::cluster_file::ClusterFile;
+use hawser_model::names::HostName;
 
 use super::Problem;
 use super::facts::Facts;
 use crate::corosync::Conf;
+use crate::xml::Element;
 
 /// A node as a `corosync.conf` has it.
 struct Known {
@@ -14,8 +16,21 @@ struct Known {
     addresses: BTreeSet<String>,
 }
 
+/// What is wrong with members that are not in the file.
+pub(super) fn problems(file: &ClusterFile, facts: &Facts) -> Vec<Problem> {
+    let mut found = renamed(file, facts);
+    let named = |name: &HostName| {
+        let is = |problem: &Problem| matches!(problem, Problem::Renamed { old, .. } if old == name.as_str());
+        found.iter().any(is)
+    };
+    let left_out = left_out(file, facts).into_iter();
+    let left_out: Vec<_> = left_out.filter(|name| !named(name)).collect();
+    found.extend(left_out.into_iter().map(Problem::LeftOut));
+    found
+}
+
 /// The nodes that were renamed in the file.
-pub(super) fn renamed(file: &ClusterFile, facts: &Facts) -> Vec<Problem> {
+fn renamed(file: &ClusterFile, facts: &Facts) -> Vec<Problem> {
     let mut found: Vec<Problem> = Vec::new();
     for known in known(facts) {
         if file.node(&known.name).is_some() {
@@ -35,6 +50,23 @@ pub(super) fn renamed(file: &ClusterFile, facts: &Facts) -> Vec<Problem> {
         }
     }
     found
+}
+
+/// Members, as Pacemaker has them, that the file lacks. Without them in corosync.conf they would be lost, without their fence
+/// devices they could not be fenced, and until a lost member is fenced Pacemaker starts nothing. One that left is none any
+/// more (`expected` of `node_state`).
+fn left_out(file: &ClusterFile, facts: &Facts) -> Vec<HostName> {
+    let cib = facts.cib.as_deref();
+    let Some(cib) = cib.and_then(|text| Element::parse(text, "the live CIB").ok()) else {
+        return Vec::new();
+    };
+    let states = cib.first("status").into_iter();
+    let members = states
+        .flat_map(|status| status.all("node_state"))
+        .filter(|state| state.get("expected") == Some("member"));
+    let names = members.filter_map(|state| state.get("uname"));
+    let missing = names.filter(|name| file.node(name).is_none());
+    missing.map(HostName::from).collect()
 }
 
 fn known(facts: &Facts) -> impl Iterator<Item = Known> {

@@ -1,0 +1,79 @@
+//! Plans whose file and cluster do not have the same nodes: one was taken out of the file, one is new.
+
+use crate::golden::Golden;
+use crate::plan::{facts, kind, running};
+use crate::scheduler::Scheduler;
+use hawser_cluster::corosync::Conf;
+use hawser_cluster::plan::{Effect, Facts, Plan, plan};
+use hawser_cluster::simulate::{Event, Simulator};
+use hawser_cluster::xml::Element;
+use hawser_model::cluster_file::ClusterFile;
+
+/// The live CIB of three heads, of which head3 was stopped in good order.
+fn without_head3(golden: &Golden) -> Element {
+    let stopped = [Event::NodeDown("head3".into())];
+    let after = Scheduler.simulate(&running(golden).to_text(), &stopped);
+    Element::parse(&after.unwrap().cib_after, "the CIB").unwrap()
+}
+
+/// The file without head3.
+fn two_of_three(golden: &Golden) -> ClusterFile {
+    let mut file = golden.file.clone();
+    assert_eq!(file.nodes.pop().unwrap().name.as_str(), "head3");
+    file.pools.retain(|pool| pool.name.as_str() != "vmpool03");
+    file
+}
+
+/// What the nodes of this file are like in the cluster of the golden's.
+fn facts_of(golden: &Golden, file: &ClusterFile, cib: &Element) -> Facts {
+    let mut facts = facts(&golden.file, cib);
+    facts
+        .nodes
+        .retain(|name, _| file.node(name.as_str()).is_some());
+    facts
+}
+
+fn planned(file: &ClusterFile, facts: &Facts) -> Plan {
+    plan(file, facts, &Scheduler).unwrap()
+}
+
+/// The corosync.conf that a plan has written.
+fn conf(plan: &Plan) -> Conf {
+    let text = plan.effects.iter().find_map(|effect| match effect {
+        Effect::WriteCorosyncConf { text, .. } | Effect::ReloadCorosync { text, .. } => Some(text),
+        _ => None,
+    });
+    Conf::parse(text.expect("a corosync.conf is written")).unwrap()
+}
+
+/// The numbers of the nodes in it.
+fn numbers(conf: &Conf) -> Vec<(&str, &str)> {
+    let lists = conf.sections("nodelist");
+    let nodes = lists.flat_map(|list| list.sections("node"));
+    let number = |node| Some((Conf::value(node, "name")?, Conf::value(node, "nodeid")?));
+    nodes.filter_map(number).collect()
+}
+
+#[test]
+fn a_member_that_the_file_lacks_is_stopped_before_it_is_forgotten() {
+    let golden = Golden::named("three-heads");
+    let file = two_of_three(&golden);
+    let member = planned(&file, &facts_of(&golden, &file, &running(&golden)));
+    let [problem] = &member.report.problems[..] else {
+        panic!("{}", member.report);
+    };
+    assert!(problem.starts_with("head3 is a member"), "{problem}");
+    for order in [
+        "`systemctl disable --now pacemaker corosync`",
+        "`stonith_admin --confirm head3`",
+        "`crm_node --remove head3 --force`",
+    ] {
+        assert!(problem.contains(order), "{problem}");
+    }
+
+    let left = planned(&file, &facts_of(&golden, &file, &without_head3(&golden)));
+    assert_eq!(left.report.problems, [""; 0]);
+    let kinds: Vec<&str> = left.effects.iter().map(kind).collect();
+    assert!(kinds.contains(&"reload"), "{kinds:?}");
+    assert_eq!(numbers(&conf(&left)), [("head1", "1"), ("head2", "2")]);
+}

@@ -10,6 +10,7 @@ use hawser_model::names::{HostName, LinkName};
 
 use crate::corosync::Conf;
 use crate::host::view::Told;
+use crate::xml::Element;
 
 /// Numbers of nodes (from 1) and of heartbeat links (0 to 7).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,6 +25,21 @@ impl Numbering {
     /// Numbers for a file: what the file says, else what the live corosync.conf has, else the
     /// lowest free one in the file's order.
     pub fn of(file: &ClusterFile, live: Option<&Conf>) -> Self {
+        Self::beside(file, live, &BTreeSet::new())
+    }
+
+    /// The same in a cluster that has this CIB. A number under which it knows another node is not free: what is left there of
+    /// that node, such as its standby, would be the new one's.
+    pub fn in_cluster(file: &ClusterFile, live: Option<&Conf>, cib: &Element) -> Self {
+        let nodes = cib.at(&["configuration", "nodes"]);
+        let nodes = nodes.into_iter().flat_map(|nodes| nodes.all("node"));
+        let others =
+            nodes.filter(|node| file.node(node.get("uname").unwrap_or_default()).is_none());
+        let ids = others.filter_map(|node| node.get("id")?.parse().ok());
+        Self::beside(file, live, &ids.collect())
+    }
+
+    fn beside(file: &ClusterFile, live: Option<&Conf>, others: &BTreeSet<u32>) -> Self {
         let live = live.map(LiveNodes::of_conf).unwrap_or_default();
         let mut nodes = BTreeMap::new();
         for node in &file.nodes {
@@ -33,9 +49,12 @@ impl Numbering {
                 nodes.insert(node.name.get().clone(), id);
             }
         }
+        let gone = live.0.iter().map(|known| known.id);
+        let others: BTreeSet<u32> = others.iter().copied().chain(gone).collect();
         for node in &file.nodes {
             if !nodes.contains_key(node.name.get()) {
-                let free = (1..).find(|id| !nodes.values().any(|taken| taken == id));
+                let is_free = |id: &u32| !others.contains(id) && !nodes.values().any(|it| it == id);
+                let free = (1..).find(is_free);
                 nodes.insert(node.name.get().clone(), free.unwrap_or(u32::MAX));
             }
         }
@@ -262,9 +281,25 @@ mod tests {
         let after = file(&[("c", 3), ("b", 2)], &[("r9", 9), ("r1", 2)]);
         let numbers = Numbering::of(&after, Some(&live));
         assert_eq!(numbers.nodes["b"], 2);
-        assert_eq!(numbers.nodes["c"], 1);
+        // Corosync would take one with the number of "a" for "a" with other addresses.
+        assert_eq!(numbers.nodes["c"], 3);
         assert_eq!(numbers.links["r1"], 1);
         assert_eq!(numbers.links["r9"], 0);
+    }
+
+    #[test]
+    fn a_number_under_which_the_cluster_knows_another_node_is_not_given_out() {
+        let file = file(&[("b", 2), ("c", 3)], &[("r0", 1)]);
+        let nodes = r#"<cib><configuration><nodes><node id="1" uname="a"/><node id="2" uname="b"/>
+            <node id="far" uname="far"/></nodes></configuration></cib>"#;
+        let cib = Element::parse(nodes, "the CIB").unwrap();
+        let conf = "nodelist {\n node {\n name: b\n nodeid: 2\n ring0_addr: 10.0.1.2\n }\n}\n";
+        let conf = Conf::parse(conf).unwrap();
+        let numbers = Numbering::in_cluster(&file, Some(&conf), &cib);
+        assert_eq!(numbers.nodes, [("b".into(), 2), ("c".into(), 3)].into());
+        // Once it is forgotten (`crm_node --remove`), the number is free.
+        let numbers = Numbering::of(&file, Some(&conf));
+        assert_eq!(numbers.nodes["c"], 1);
     }
 
     #[test]

@@ -133,12 +133,12 @@ pub fn plan(
     simulator: &dyn Simulator,
 ) -> Result<Plan, PlanError> {
     let confs = stages::live_confs(facts)?;
-    let numbering = Numbering::of(file, confs.values().next());
     let live = match &facts.cib {
         Some(text) => Element::parse(text, "the live CIB")?,
         // A cluster that is not there yet: nothing in it, and no nodes either.
         None => Element::new("cib").child(Element::new("configuration")),
     };
+    let numbering = Numbering::in_cluster(file, confs.values().next(), &live);
     let (ports, unwatched) = ports::watched(file, |node| facts.ports_of(node), &live);
     let desired = crate::cib::generate_watching(file, &numbering, &ports);
     let diff = diff_as_read(&desired, &live);

@@ -77,3 +77,29 @@ fn a_member_that_the_file_lacks_is_stopped_before_it_is_forgotten() {
     assert!(kinds.contains(&"reload"), "{kinds:?}");
     assert_eq!(numbers(&conf(&left)), [("head1", "1"), ("head2", "2")]);
 }
+
+/// The CIB keeps what it knew of a node, such as its standby, until somebody has it forget that.
+#[test]
+fn a_new_node_does_not_get_the_number_of_one_that_is_gone() {
+    let golden = Golden::named("three-heads");
+    let text = golden.file.text.replace("head3", "head4");
+    let text = text
+        .replace("10.72.0.3", "10.72.0.4")
+        .replace("10.72.1.3", "10.72.1.4");
+    let file = hawser_model::cluster_file::parse_complete(&text, "hawser.toml").unwrap();
+    let two = two_of_three(&golden);
+    let mut facts = facts_of(&golden, &two, &without_head3(&golden));
+    let new = facts.nodes["head2"].clone();
+    for node in facts.nodes.values_mut() {
+        let numbering = golden.numbering();
+        node.corosync_conf = Some(hawser_cluster::corosync::generate(&two, &numbering));
+    }
+    facts.nodes.insert("head4".into(), new);
+    let head4 = facts.nodes.get_mut("head4").unwrap();
+    (head4.corosync_conf, head4.running) = (None, false);
+    let plan = planned(&file, &facts);
+    assert_eq!(
+        numbers(&conf(&plan)),
+        [("head1", "1"), ("head2", "2"), ("head4", "4")]
+    );
+}

@@ -14,6 +14,7 @@ use crate::host::questions::{
 };
 use crate::host::view::{Limits, PoolQuestion};
 use crate::host::{Inventory, OwnedFile};
+use crate::plan::other_cluster::runs_another;
 use crate::plan::{AUTHKEY, COROSYNC_CONF, Facts, NodeFacts, hooks, nics};
 use crate::units::{self, OURS, WATCH_FILE};
 
@@ -93,10 +94,24 @@ pub fn gather(
     facts
         .nodes
         .extend(read.into_iter().map(|(name, (node, _))| (name, node)));
-    if facts.nodes.values().any(|node| node.running) {
-        facts.cib = live_cib(heads)?.map(|(_, cib)| cib);
-    }
+    facts.cib = cib(file, heads, &facts)?;
     Ok(facts)
+}
+
+/// The CIB of the file's cluster. Heads that run another one are not asked for theirs.
+fn cib(file: &ClusterFile, heads: &mut Hosts, facts: &Facts) -> Result<Option<String>, LiveError> {
+    let running = facts.nodes.iter().filter(|(_, node)| node.running);
+    let (others, ours): (Vec<_>, Vec<_>) = running.partition(|(_, node)| runs_another(file, node));
+    if ours.is_empty() {
+        return Ok(None);
+    }
+    let apart = others.into_iter();
+    let apart: Hosts = apart
+        .filter_map(|(name, _)| heads.remove_entry(name))
+        .collect();
+    let cib = live_cib(heads);
+    heads.extend(apart);
+    Ok(cib?.map(|(_, cib)| cib))
 }
 
 /// The pools that this node may run, less those whose disks it has no program to look for: a plan names that program. What a pool

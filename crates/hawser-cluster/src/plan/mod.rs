@@ -20,6 +20,7 @@ mod merge;
 pub(crate) mod nics;
 mod notes;
 mod objects;
+pub(crate) mod other_cluster;
 mod ports;
 mod problem;
 mod problems;
@@ -138,7 +139,8 @@ pub fn plan(
         // A cluster that is not there yet: nothing in it, and no nodes either.
         None => Element::new("cib").child(Element::new("configuration")),
     };
-    let numbering = Numbering::in_cluster(file, confs.values().next(), &live);
+    let conf = other_cluster::of_this(file, facts, &confs);
+    let numbering = Numbering::in_cluster(file, conf, &live);
     let (ports, unwatched) = ports::watched(file, |node| facts.ports_of(node), &live);
     let desired = crate::cib::generate_watching(file, &numbering, &ports);
     let diff = diff_as_read(&desired, &live);

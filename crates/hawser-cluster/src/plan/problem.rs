@@ -33,6 +33,17 @@ pub enum Problem {
          then `crm_node --remove {0} --force` on another head"
     )]
     LeftOut(HostName),
+    /// A head that runs another cluster.
+    #[error(
+        "{node} runs the engine of another cluster, {cluster} by its corosync.conf, which names no other node of the file: if \
+         nobody needs that, `systemctl stop pacemaker corosync` there ends it"
+    )]
+    AnotherCluster {
+        /// The node.
+        node: HostName,
+        /// The other cluster's name.
+        cluster: String,
+    },
     /// A program is not installed.
     #[error("{node} has no {program}: install the package {package}")]
     NoProgram {

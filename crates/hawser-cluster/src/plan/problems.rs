@@ -7,7 +7,7 @@ use hawser_model::names::HostName;
 
 use super::Problem;
 use super::facts::{Facts, NodeFacts};
-use super::members;
+use super::{members, other_cluster};
 use crate::cib::fencing::{acts_by_reservation, need_cibsecrets, targets};
 use crate::cib::services::agent;
 use crate::exports::ocf;
@@ -101,6 +101,7 @@ fn no_target(backend: Backend, node: &HostName, there: &NodeFacts) -> Option<Pro
 /// Looks.
 pub fn problems(file: &ClusterFile, facts: &Facts) -> Vec<Problem> {
     let mut found = members::problems(file, facts);
+    found.extend(other_cluster::problems(file, facts));
     let (ports, _) = super::ports::watched(file, |node| facts.ports_of(node), &Element::new("cib"));
     let cib = crate::cib::generate_watching(file, &Numbering::of(file, None), &ports);
     for node in &file.nodes {

@@ -16,7 +16,7 @@ use super::effects::{AUTHKEY_BYTES, Effect, Stage};
 use super::facts::{Facts, NodeFacts};
 use super::problems::own_agents_on;
 use super::reaction::Reaction;
-use super::{Action, Change, PlanError, alert, watch_unit, words};
+use super::{Action, Change, PlanError, alert, other_cluster, watch_unit, words};
 use crate::cib::fencing::node_files;
 use crate::cib::secrets::NodeFile;
 use crate::corosync::Conf;
@@ -232,22 +232,32 @@ impl Stages<'_> {
     fn corosync_conf(&self, (changes, effects): &mut Done) {
         // It was generated a moment ago, so it parses.
         let wanted = Conf::parse(self.conf).unwrap_or_default();
-        let runs = self.facts.nodes.values().any(|node| node.running);
         let (mut differ, mut restart) = (Vec::new(), false);
         for node in self.nodes() {
             let object = format!("corosync.conf on {node}");
-            let change = match self.confs.get(node) {
-                None => Change {
+            let live = self.confs.get(node);
+            let change = match (
+                live,
+                live.and_then(|it| other_cluster::named(self.file, it)),
+            ) {
+                (None, _) => Change {
                     object,
                     action: Action::Create,
                     disruptive: false,
                     text: "from the file".into(),
                 },
-                Some(live) => {
+                (Some(_), Some(other)) => Change {
+                    object,
+                    action: Action::Change,
+                    disruptive: false,
+                    text: format!("from the file, in place of one of cluster {other}"),
+                },
+                (Some(live), None) => {
                     let settings = conf_diff(&wanted, live);
                     if settings.is_empty() {
                         continue;
                     }
+                    let runs = self.facts.nodes.get(node).is_some_and(|it| it.running);
                     let anew = runs && settings.iter().any(Setting::needs_restart);
                     restart |= anew;
                     let moves = settings.iter().any(Setting::moves_a_link);

@@ -103,3 +103,65 @@ fn a_new_node_does_not_get_the_number_of_one_that_is_gone() {
         [("head1", "1"), ("head2", "2"), ("head4", "4")]
     );
 }
+
+/// As Debian's package has it.
+const EXAMPLE: &str = "totem {\n version: 2\n cluster_name: debian\n crypto_cipher: none\n crypto_hash: none\n}\n\
+                       quorum {\n provider: corosync_votequorum\n}\n\
+                       nodelist {\n node {\n name: node1\n nodeid: 1\n ring0_addr: 127.0.0.1\n }\n}\n";
+
+#[test]
+fn a_new_head_with_the_example_of_its_package_stops_nothing_and_numbers_nobody() {
+    let golden = Golden::named("three-heads");
+    let two = two_of_three(&golden);
+    // The new one is the first of the alphabet.
+    let text = golden.file.text.replace("\"head3\"", "\"added\"");
+    let file = hawser_model::cluster_file::parse_complete(&text, "hawser.toml").unwrap();
+    let cib = running(&golden).to_text().replace("\"head3\"", "\"added\"");
+    let mut facts = facts(&golden.file, &Element::parse(&cib, "the CIB").unwrap());
+    let mut numbering = golden.numbering();
+    for (node, number) in [("head1", 2), ("head2", 1)] {
+        numbering.nodes.insert(node.into(), number);
+    }
+    for node in facts.nodes.values_mut() {
+        node.corosync_conf = Some(hawser_cluster::corosync::generate(&two, &numbering));
+    }
+    let mut added = facts.nodes.remove("head3").unwrap();
+    (added.corosync_conf, added.running) = (Some(EXAMPLE.to_owned()), false);
+    facts.nodes.insert("added".into(), added.clone());
+
+    let stopped = planned(&file, &facts);
+    let changes = &stopped.report.changes;
+    let of_conf =
+        |change: &&hawser_cluster::plan::Change| change.object.starts_with("corosync.conf");
+    assert!(!changes.iter().filter(of_conf).any(|it| it.disruptive));
+    let said: Vec<&str> = changes
+        .iter()
+        .filter(of_conf)
+        .map(|it| it.text.as_str())
+        .collect();
+    assert!(
+        said.contains(&"from the file, in place of one of cluster debian"),
+        "{said:?}"
+    );
+    let kinds: Vec<&str> = stopped.effects.iter().map(kind).collect();
+    assert!(
+        kinds.contains(&"reload") && kinds.contains(&"start"),
+        "{kinds:?}"
+    );
+    assert!(!kinds.contains(&"restart"), "{kinds:?}");
+    let written = conf(&stopped);
+    let mut numbers = numbers(&written);
+    numbers.sort_unstable();
+    assert_eq!(numbers, [("added", "3"), ("head1", "2"), ("head2", "1")]);
+    assert_eq!(stopped.report.problems, [""; 0]);
+
+    // What it serves there is somebody's.
+    added.running = true;
+    facts.nodes.insert("added".into(), added);
+    let problems = planned(&file, &facts).report.problems;
+    let text = "added runs the engine of another cluster, debian";
+    assert!(
+        matches!(&problems[..], [one] if one.starts_with(text)),
+        "{problems:?}"
+    );
+}

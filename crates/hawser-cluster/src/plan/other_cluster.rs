@@ -1,0 +1,142 @@
+//! A corosync.conf of another cluster than the file's, such as the example in the package of a new head. It says nothing of
+//! this cluster.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use hawser_model::cluster_file::{ClusterFile, NodeEntry};
+use hawser_model::names::HostName;
+
+use super::Problem;
+use super::facts::{Facts, NodeFacts};
+use crate::corosync::Conf;
+
+/// Whether it names fewer than two nodes of the file, and with the file's cluster none. Where it names nodes by what only
+/// their hosts can look up, nobody can say.
+fn is_of_another(file: &ClusterFile, conf: &Conf) -> bool {
+    let lists = conf.sections("nodelist");
+    let nodes: Vec<&Conf> = lists.flat_map(|list| list.sections("node")).collect();
+    let is = |node: &Conf, wanted: &NodeEntry| {
+        let name = wanted.name.as_str();
+        let own = |at: &str| {
+            let mut addresses = wanted.addresses.values();
+            at == name || addresses.any(|own| at.parse() == Ok(**own))
+        };
+        node.value("name") == Some(name) || rings(node).any(own)
+    };
+    let tells = |node: &&Conf| {
+        node.value("name").is_some() || rings(node).all(|at| at.parse::<IpAddr>().is_ok())
+    };
+    let all = file.nodes.iter();
+    let known = all.filter(|wanted| nodes.iter().any(|node| is(node, wanted)));
+    let enough = match cluster(conf) == Some(file.cluster.name.as_str()) {
+        true => 1,
+        false => 2,
+    };
+    !nodes.is_empty() && nodes.iter().all(tells) && known.count() < enough
+}
+
+/// Where a node is, on each of Corosync's eight links.
+fn rings(node: &Conf) -> impl Iterator<Item = &str> {
+    (0..8).filter_map(|ring| node.value(&format!("ring{ring}_addr")))
+}
+
+fn cluster(conf: &Conf) -> Option<&str> {
+    let mut totem = conf.sections("totem");
+    totem.find_map(|totem| totem.value("cluster_name"))
+}
+
+/// The name of the other cluster that a node's corosync.conf is of.
+pub(super) fn named<'a>(file: &ClusterFile, conf: &'a Conf) -> Option<&'a str> {
+    is_of_another(file, conf).then(|| cluster(conf).unwrap_or("without a name"))
+}
+
+/// Whether the engine that runs on a node is another cluster's.
+pub(crate) fn runs_another(file: &ClusterFile, there: &NodeFacts) -> bool {
+    let conf = there.corosync_conf.as_deref();
+    let conf = conf.and_then(|text| Conf::parse(text).ok());
+    there.running && conf.is_some_and(|conf| is_of_another(file, &conf))
+}
+
+/// The corosync.conf that numbers the nodes: of a head that runs, if one does.
+pub(super) fn of_this<'a>(
+    file: &ClusterFile,
+    facts: &Facts,
+    confs: &'a BTreeMap<HostName, Conf>,
+) -> Option<&'a Conf> {
+    let ours = || confs.iter().filter(|(_, conf)| !is_of_another(file, conf));
+    let runs = |name: &HostName| facts.nodes.get(name).is_some_and(|node| node.running);
+    let first = ours()
+        .find(|(name, _)| runs(name))
+        .or_else(|| ours().next());
+    first.map(|(_, conf)| conf)
+}
+
+/// Heads that run another cluster.
+pub(super) fn problems(file: &ClusterFile, facts: &Facts) -> Vec<Problem> {
+    let runs = facts
+        .nodes
+        .iter()
+        .filter(|(_, there)| runs_another(file, there));
+    let problem = |(node, there): (&HostName, &NodeFacts)| {
+        let conf = Conf::parse(there.corosync_conf.as_deref()?).ok()?;
+        Some(Problem::AnotherCluster {
+            node: node.clone(),
+            cluster: named(file, &conf)?.to_owned(),
+        })
+    };
+    runs.filter_map(problem).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file() -> ClusterFile {
+        let text = include_str!("../../../../examples/lab/hawser.toml");
+        hawser_model::cluster_file::parse(text, "hawser.toml").unwrap()
+    }
+
+    /// A corosync.conf of this cluster's name and these nodes: their names, and where they are.
+    fn named_with(cluster: &str, nodes: &[(&str, &str)]) -> Option<String> {
+        let node = |(name, at): &(&str, &str)| {
+            let name = match *name {
+                "" => String::new(),
+                name => format!("name: {name}\n"),
+            };
+            format!("node {{\n{name}ring0_addr: {at}\n}}\n")
+        };
+        let nodes: String = nodes.iter().map(node).collect();
+        let text = format!("totem {{\ncluster_name: {cluster}\n}}\nnodelist {{\n{nodes}}}\n");
+        let conf = Conf::parse(&text).unwrap();
+        named(&file(), &conf).map(str::to_owned)
+    }
+
+    #[test]
+    fn a_conf_is_known_by_two_nodes_or_by_one_and_the_cluster() {
+        let (head1, head2) = (("head1", "10.72.0.1"), ("head2", "10.72.0.2"));
+        let gone = ("head9", "10.72.0.9");
+        // The cluster has another name in the file, or a node of it is another one.
+        assert_eq!(named_with("other", &[head1, head2]), None);
+        assert_eq!(named_with("lab", &[head1, gone]), None);
+        assert_eq!(
+            named_with("other", &[("", "10.72.0.1"), ("", "head2")]),
+            None
+        );
+        // Only their hosts know who these are.
+        assert_eq!(
+            named_with("other", &[("", "a-ring0"), ("", "b-ring0")]),
+            None
+        );
+        // As the package has it, also where a head has that very name.
+        let example = [("node1", "127.0.0.1")];
+        assert_eq!(named_with("debian", &example).as_deref(), Some("debian"));
+        let own_name = [("head1", "127.0.0.1")];
+        assert_eq!(named_with("debian", &own_name).as_deref(), Some("debian"));
+        assert_eq!(
+            named_with("other", &[head1, gone]).as_deref(),
+            Some("other")
+        );
+        assert_eq!(named_with("lab", &[gone]).as_deref(), Some("lab"));
+    }
+}

@@ -25,7 +25,7 @@ impl KeptAlarms {
         let same = |one: &[Alarm], two: &[Alarm]| {
             let same = |(a, b): (&Alarm, &Alarm)| {
                 let what = (&a.code, &a.place, a.severity) == (&b.code, &b.place, b.severity);
-                what && (a.since, a.times) == (b.since, b.times)
+                what && (a.since, a.times, &a.parts) == (b.since, b.times, &b.parts)
             };
             one.len() == two.len() && one.iter().zip(two).all(same)
         };

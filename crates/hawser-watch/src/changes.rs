@@ -1,4 +1,4 @@
-//! Which alarms began and which ended from one reading to the next. Pure.
+//! Which alarms began, got worse and ended from one reading to the next. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,12 +7,15 @@ use hawser_model::output::watch::Alarm;
 use crate::judge::Key;
 use crate::shown::Shown;
 use crate::tell::Waiting;
+use crate::worse::{add, is_worse};
 
-/// An alarm that began or ended.
+/// An alarm that began, got worse or ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
     /// It stands from now on.
     Began(Alarm),
+    /// It stands, and is worse than was told.
+    Worse(Alarm),
     /// It does not stand any more.
     Ended(Alarm),
 }
@@ -23,7 +26,10 @@ pub enum Change {
 /// was told of it hears of its end when it is over, by itself or within the other.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
+    /// As bad as each was said to be.
     told: BTreeMap<Key, Alarm>,
+    /// As those were told before they got worse; of some the message about that may wait.
+    before: BTreeMap<Key, Alarm>,
     /// Those whose end was said; of some the message may wait.
     ended: BTreeMap<Key, Alarm>,
 }
@@ -37,10 +43,19 @@ impl Changes {
         let standing: BTreeSet<Key> = troubles.map(Alarm::key).collect();
         for alarm in &shown.reading.alarms {
             let key = alarm.key();
-            if !self.told.contains_key(&key) {
-                all.push(Change::Began(alarm.clone()));
+            let mut said = alarm.clone();
+            match self.told.get(&key) {
+                None => all.push(Change::Began(alarm.clone())),
+                Some(told) => {
+                    if is_worse(alarm, told) {
+                        all.push(Change::Worse(alarm.clone()));
+                        let before = self.before.entry(key.clone());
+                        before.or_insert_with(|| told.clone());
+                    }
+                    add(&mut said, told);
+                }
             }
-            alarms.insert(key, alarm.clone());
+            alarms.insert(key, said);
         }
         for (key, alarm) in std::mem::take(&mut self.told) {
             match alarms.contains_key(&key) {
@@ -66,11 +81,13 @@ impl Changes {
     /// What people know to have begun, and not yet of its end, while these messages wait.
     pub fn told(&mut self, waiting: &Waiting) -> Vec<Alarm> {
         self.ended.retain(|key, _| waiting.ended.contains_key(key));
+        self.before.retain(|key, _| waiting.worse.contains_key(key));
         let ended = self.ended.iter();
         let ended = ended.filter(|(key, _)| !self.told.contains_key(*key));
         let all = self.told.iter().chain(ended);
         let all = all.filter(|(key, _)| !waiting.began.contains_key(*key));
-        all.map(|(_, alarm)| alarm.clone()).collect()
+        all.map(|(key, alarm)| self.before.get(key).unwrap_or(alarm).clone())
+            .collect()
     }
 }
 
@@ -99,7 +116,7 @@ mod tests {
         }
     }
 
-    /// What is said when these stand one after the other: `+` and `-`, with the code and the link.
+    /// What is said when these stand one after the other: `+`, `!` for worse and `-`, with the code and the link.
     fn said(readings: &[Vec<&Alarm>]) -> Vec<Vec<String>> {
         let link = |name: &str| Link {
             name: name.into(),
@@ -127,6 +144,7 @@ mod tests {
             let all = changes.take(&shown).into_iter();
             all.map(|change| match change {
                 Change::Began(alarm) => words('+', &alarm),
+                Change::Worse(alarm) => words('!', &alarm),
                 Change::Ended(alarm) => words('-', &alarm),
             })
             .collect()
@@ -171,5 +189,77 @@ mod tests {
                 vec![format!("-{ring} ring0")],
             ]
         );
+    }
+
+    #[test]
+    fn what_gets_worse_is_told_again_and_what_wavers_is_not() {
+        let warning = trouble("multipath-path-lost", "san1");
+        let error = Alarm {
+            severity: Severity::Error,
+            ..warning.clone()
+        };
+        let (warns, fails) = (vec![&warning], vec![&error]);
+        let readings = [&warns, &fails, &warns, &fails, &vec![], &warns].map(Clone::clone);
+        let words = |sign: char| vec![format!("{sign}multipath-path-lost san1")];
+        let told = [
+            words('+'),
+            words('!'),
+            vec![],
+            vec![],
+            words('-'),
+            words('+'),
+        ];
+        assert_eq!(said(&readings), told);
+    }
+
+    #[test]
+    fn a_link_that_joins_those_of_its_switch_is_told_and_what_follows_from_it_is_not() {
+        let ports = ["ring0", "san1"].map(|link| trouble("link-down", link));
+        let at = |mut alarm: Alarm, host: &str, peer: Option<&str>| {
+            (alarm.place.host, alarm.place.peer) = (Some(host.into()), peer.map(Into::into));
+            alarm
+        };
+        let heartbeat = at(
+            trouble("heartbeat-link-down", "ring0"),
+            "head2",
+            Some("head1"),
+        );
+        let other = at(ports[1].clone(), "head2", None);
+        let [ring0, san1] = &ports;
+        let first = vec![ring0, san1];
+        let follows = vec![ring0, san1, &heartbeat];
+        let joins = vec![ring0, san1, &heartbeat, &other];
+        let told = said(&[first.clone(), follows.clone(), joins.clone(), first, joins]);
+        let group = "links-of-one-switch-down ";
+        let (began, worse) = (vec![format!("+{group}")], vec![format!("!{group}")]);
+        assert_eq!(told, [began, vec![], worse, vec![], vec![]]);
+    }
+
+    #[test]
+    fn while_the_message_about_a_worse_alarm_waits_people_know_it_as_it_was() {
+        let warning = trouble("zpool-degraded", "san1");
+        let error = Alarm {
+            severity: Severity::Error,
+            ..warning.clone()
+        };
+        let shown = |alarm: &Alarm| {
+            let mut shown = Shown::default();
+            shown.reading.alarms = vec![alarm.clone()];
+            shown
+        };
+        let mut changes = Changes::default();
+        changes.take(&shown(&warning));
+        changes.take(&shown(&error));
+        let mut waiting = Waiting::default();
+        waiting.worse.insert(error.key(), 1);
+        assert_eq!(changes.told(&waiting), [warning.clone()]);
+        // The watch after this one tells it, and it is an error to people from then on.
+        let mut next = Changes::default();
+        next.resume(changes.told(&waiting));
+        assert_eq!(next.take(&shown(&error)), [Change::Worse(error.clone())]);
+        next.take(&shown(&warning));
+        let ended = next.take(&Shown::default());
+        assert_eq!(ended, [Change::Ended(error.clone())]);
+        assert_eq!(changes.told(&Waiting::default()), [error]);
     }
 }

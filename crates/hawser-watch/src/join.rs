@@ -1,6 +1,6 @@
 //! What the watches of all heads show, as one. Pure.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hawser_model::cluster_file::ClusterFile;
@@ -8,9 +8,9 @@ use hawser_model::names::HostName;
 use hawser_model::output::watch::{Alarm, HeadReading};
 
 use crate::group::grouped;
-use crate::judge::Key;
 use crate::shown::Shown;
 use crate::turns::OtherWatches;
+use crate::worse::{add, has};
 
 /// The watch of another head.
 #[derive(Clone, Debug)]
@@ -97,16 +97,21 @@ pub fn seen(
     }
     let all = telling.iter();
     let all = all.flat_map(|shown| shown.troubles.iter().chain(&shown.reading.alarms));
-    let earlier: BTreeSet<Key> = all.map(Alarm::key).collect();
-    // A group that only all heads together make is told by nobody, and its parts are.
+    let earlier = once(all.cloned()).into_iter();
+    let earlier: BTreeMap<_, _> = earlier.map(|alarm| (alarm.key(), alarm)).collect();
+    // A group that only all heads together make is told by nobody, and its parts are; so is one that they show without it.
     let (_, together) = together(file, mine, others);
-    let theirs = together
-        .iter()
-        .filter(|alarm| earlier.contains(&alarm.key()));
-    let theirs: Vec<&Alarm> = theirs.collect();
+    let theirs = together.iter().filter_map(|alarm| {
+        let shown = earlier.get(&alarm.key())?;
+        Some((alarm, shown))
+    });
+    let theirs: Vec<(&Alarm, &Alarm)> = theirs.collect();
     let is_part = |alarm: &&Alarm| {
         let stands = together.iter().any(|one| one.key() == alarm.key());
-        !stands && theirs.iter().any(|one| one.parts.contains(&alarm.place))
+        let mut theirs = theirs.iter();
+        !stands
+            && theirs
+                .any(|(one, shown)| one.parts.contains(&alarm.place) && has(shown, &alarm.place))
     };
     OtherWatches {
         absorbed: own.iter().filter(is_part).map(Alarm::key).collect(),
@@ -138,7 +143,7 @@ fn once(troubles: impl Iterator<Item = Alarm>) -> Vec<Alarm> {
             Some(known) => {
                 known.since = known.since.into_iter().chain(trouble.since).min();
                 known.times = known.times.max(trouble.times);
-                known.severity = known.severity.max(trouble.severity);
+                add(known, &trouble);
             }
             None => drop(all.insert(trouble.key(), trouble)),
         }

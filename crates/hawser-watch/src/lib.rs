@@ -58,6 +58,7 @@ pub mod wants;
 pub mod web;
 mod webhook;
 pub mod whole;
+mod worse;
 
 pub use ask::{Asked, Facts, ask};
 pub use judge::{Sighting, sightings};

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::changes::Change;
 use crate::judge::Key;
 
 /// When more messages wait, those of alarms that have come and gone meanwhile are given up.
@@ -22,10 +23,8 @@ const LONGEST: Duration = Duration::from_secs(300);
 pub(crate) struct Letter {
     /// What is said.
     pub message: Value,
-    /// The alarm.
-    pub about: Key,
-    /// It began; else it ended.
-    pub began: bool,
+    /// Of what.
+    pub change: Change,
 }
 
 /// What waits to be delivered, in its order.
@@ -57,34 +56,45 @@ impl Outbox {
         self.waiting.push_back(letter);
         let mut lost = Vec::new();
         while self.waiting.len() > WAITING {
-            let Some((began, ended)) = self.came_and_went() else {
+            let Some(all) = self.came_and_went() else {
                 break;
             };
-            // The later one first: the other stays where it is.
-            lost.extend(self.waiting.remove(ended));
-            lost.extend(self.waiting.remove(began));
+            // The last one first: the others stay where they are.
+            for at in all.into_iter().rev() {
+                lost.extend(self.waiting.remove(at));
+            }
         }
         self.counts.lost += lost.len() as u64;
         lost
     }
 
-    /// A beginning and the end that follows it: the oldest of the alarm that has most of them, as one of a port that flaps.
-    fn came_and_went(&self) -> Option<(usize, usize)> {
-        let mut began = BTreeMap::new();
-        let mut pairs = BTreeMap::<&Key, Vec<(usize, usize)>>::new();
+    /// A beginning and what follows it up to its end: the oldest of the alarm that came and went most often, as one of a port
+    /// that flaps.
+    fn came_and_went(&self) -> Option<Vec<usize>> {
+        let mut stand = BTreeMap::<Key, Vec<usize>>::new();
+        let mut gone = BTreeMap::<Key, Vec<Vec<usize>>>::new();
         // What was tried may have arrived.
         let tried = usize::from(self.failures > 0);
         for (at, letter) in self.waiting.iter().enumerate().skip(tried) {
-            if letter.began {
-                began.insert(&letter.about, at);
-            } else if let Some(began) = began.remove(&letter.about) {
-                pairs.entry(&letter.about).or_default().push((began, at));
+            match &letter.change {
+                Change::Began(alarm) => drop(stand.insert(alarm.key(), vec![at])),
+                Change::Worse(alarm) => {
+                    if let Some(all) = stand.get_mut(&alarm.key()) {
+                        all.push(at);
+                    }
+                }
+                Change::Ended(alarm) => {
+                    if let Some(mut all) = stand.remove(&alarm.key()) {
+                        all.push(at);
+                        gone.entry(alarm.key()).or_default().push(all);
+                    }
+                }
             }
         }
-        let most = pairs
-            .values()
-            .max_by_key(|all| (all.len(), Reverse(all[0])));
-        most.map(|all| all[0])
+        let most = gone
+            .into_values()
+            .max_by_key(|all| (all.len(), Reverse(all[0][0])));
+        most.and_then(|all| all.into_iter().next())
     }
 
     /// What is to be delivered now.
@@ -142,18 +152,23 @@ mod tests {
             code,
             ..test_alarm(1)
         };
-        Letter {
-            message: json!(alarm.code),
-            about: alarm.key(),
-            began,
-        }
+        let message = json!(alarm.code);
+        let change = match began {
+            true => Change::Began(alarm),
+            false => Change::Ended(alarm),
+        };
+        Letter { message, change }
     }
 
     /// All that is delivered at last: `+` and `-`, with the code.
     fn delivered(outbox: &mut Outbox) -> Vec<String> {
         let all = std::iter::from_fn(|| outbox.went(LONGEST, true));
-        all.map(|it| format!("{}{}", if it.began { '+' } else { '-' }, it.about.0))
-            .collect()
+        let words = |it: Letter| match it.change {
+            Change::Began(alarm) => format!("+{}", alarm.code),
+            Change::Worse(alarm) => format!("!{}", alarm.code),
+            Change::Ended(alarm) => format!("-{}", alarm.code),
+        };
+        all.map(words).collect()
     }
 
     #[test]
@@ -200,7 +215,7 @@ mod tests {
             lost.extend(outbox.put(letter("port", true)));
             lost.extend(outbox.put(letter("port", false)));
         }
-        assert!(lost.iter().all(|it| it.about.0 == "port"));
+        assert!(lost.iter().all(|it| it.message == json!("port")));
         assert_eq!((lost.len(), outbox.counts().lost), (24, 24));
         lost.extend(outbox.put(letter("port", true)));
         let all = delivered(&mut outbox);
@@ -215,8 +230,14 @@ mod tests {
         for n in 0..3 * WAITING {
             assert_eq!(outbox.put(letter(&format!("a{n}"), true)), []);
         }
-        // One that ends untold makes room.
-        assert_eq!(outbox.put(letter("a7", false)).len(), 2);
+        // One that got worse, and ends untold, makes room.
+        let mut worse = letter("a7", true);
+        worse.change = match worse.change {
+            Change::Began(alarm) => Change::Worse(alarm),
+            other => other,
+        };
+        assert_eq!(outbox.put(worse), []);
+        assert_eq!(outbox.put(letter("a7", false)).len(), 3);
         let all = delivered(&mut outbox);
         assert_eq!((all.len(), &*all[0]), (3 * WAITING - 1, "+a0"));
         assert!(!all.contains(&"+a7".to_owned()));

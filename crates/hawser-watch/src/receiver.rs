@@ -150,10 +150,7 @@ fn mail(to: &str, message: &Value) -> String {
     let alert = &message["alerts"][0];
     let word = |value: &Value| one_line(value.as_str().unwrap_or_default()).into_owned();
     let (labels, notes) = (&alert["labels"], &alert["annotations"]);
-    let has = match alert["status"].as_str() {
-        Some("firing") => "began",
-        _ => "ended",
-    };
+    let has = word(&notes["change"]);
     let [code, severity, cluster, place] =
         ["alertname", "severity", "cluster", "where"].map(|label| word(&labels[label]));
     let head = word(&notes["told_by"]);

@@ -27,9 +27,10 @@ pub struct Whose {
 
 /// The message about one change, in the form of an Alertmanager's webhook (version 4 of its data).
 pub fn message(change: &Change, from: &Whose, time_of_day: u64) -> Value {
-    let (status, alarm, ends) = match change {
-        Change::Began(alarm) => ("firing", alarm, None),
-        Change::Ended(alarm) => ("resolved", alarm, Some(time_of_day)),
+    let (status, what, alarm, ends) = match change {
+        Change::Began(alarm) => ("firing", "began", alarm, None),
+        Change::Worse(alarm) => ("firing", "got worse", alarm, None),
+        Change::Ended(alarm) => ("resolved", "ended", alarm, Some(time_of_day)),
     };
     let place = alarm.place.to_string();
     let labels = json!({
@@ -41,6 +42,7 @@ pub fn message(change: &Change, from: &Whose, time_of_day: u64) -> Value {
     let annotations = json!({
         "summary": alarm.text,
         "description": alarm.fix.clone().unwrap_or_default(),
+        "change": what,
         "times": alarm.times.to_string(),
         "told_by": from.head,
     });
@@ -96,33 +98,35 @@ pub fn test_alarm(time_of_day: u64) -> Alarm {
     }
 }
 
-/// How many messages wait of the beginning and of the end of each alarm.
+/// How many messages wait about each alarm.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waiting {
     /// Of its beginning.
     pub began: BTreeMap<Key, u32>,
+    /// That it got worse.
+    pub worse: BTreeMap<Key, u32>,
     /// Of its end.
     pub ended: BTreeMap<Key, u32>,
 }
 
 impl Waiting {
-    fn of(&mut self, began: bool) -> &mut BTreeMap<Key, u32> {
-        match began {
-            true => &mut self.began,
-            false => &mut self.ended,
+    fn of(&mut self, change: &Change) -> (&mut BTreeMap<Key, u32>, Key) {
+        match change {
+            Change::Began(alarm) => (&mut self.began, alarm.key()),
+            Change::Worse(alarm) => (&mut self.worse, alarm.key()),
+            Change::Ended(alarm) => (&mut self.ended, alarm.key()),
         }
     }
 
-    fn put(&mut self, letter: &Letter) {
-        *self
-            .of(letter.began)
-            .entry(letter.about.clone())
-            .or_default() += 1;
+    /// One more waits, about this.
+    pub(crate) fn put(&mut self, change: &Change) {
+        let (all, key) = self.of(change);
+        *all.entry(key).or_default() += 1;
     }
 
-    fn take(&mut self, letter: &Letter) {
-        let all = self.of(letter.began);
-        if let Some(count) = all.get_mut(&letter.about) {
+    fn take(&mut self, change: &Change) {
+        let (all, key) = self.of(change);
+        if let Some(count) = all.get_mut(&key) {
             *count = count.saturating_sub(1);
         }
         all.retain(|_, count| *count > 0);
@@ -169,16 +173,11 @@ impl Teller {
 
     /// Delivers the message about this change as soon as that is possible.
     pub fn tell(&self, change: &Change, message: Value) {
-        let (began, alarm) = match change {
-            Change::Began(alarm) => (true, alarm),
-            Change::Ended(alarm) => (false, alarm),
-        };
         let letter = Letter {
             message,
-            about: alarm.key(),
-            began,
+            change: change.clone(),
         };
-        locked(&self.told).waiting.put(&letter);
+        locked(&self.told).waiting.put(change);
         // The other end lasts as long as the process.
         let _lasts = self.send.send(letter);
     }
@@ -217,7 +216,8 @@ fn deliver_all(
         let mut shown = locked(shown);
         shown.counts = outbox.counts();
         shown.fails = outbox.fails();
-        gone.iter().for_each(|letter| shown.waiting.take(letter));
+        gone.iter()
+            .for_each(|letter| shown.waiting.take(&letter.change));
     }
 }
 
@@ -241,6 +241,22 @@ mod tests {
         assert_eq!(one["startsAt"], "2023-11-14T22:13:20Z");
         assert_eq!(one["endsAt"], "0001-01-01T00:00:00Z");
         assert_eq!(one["labels"]["alertname"], "test-alarm");
+        assert_eq!(one["annotations"]["change"], "began");
+        // One that got worse is the same to whoever takes it.
+        let worse = Alarm {
+            severity: hawser_model::finding::Severity::Error,
+            ..alarm.clone()
+        };
+        let worse = &message(&Change::Worse(worse), &from, 1_700_000_030)["alerts"][0];
+        assert_eq!(
+            [
+                &worse["status"],
+                &worse["labels"]["severity"],
+                &worse["annotations"]["change"]
+            ],
+            ["firing", "error", "got worse"]
+        );
+        assert_eq!(worse["fingerprint"], one["fingerprint"]);
         // What a head says stays within its string.
         assert!(!began.to_string().contains('\n'));
         let ended = message(&Change::Ended(alarm), &from, 1_700_000_060);

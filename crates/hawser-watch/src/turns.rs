@@ -1,7 +1,7 @@
 //! Which of several watches tells people of a trouble that more than one of them sees: the first in the cluster file of those
 //! that do. Pure.
 //!
-//! The others wait a moment for it to see it too, and tell what it does not see. Nothing is kept back for good: a head whose
+//! The others wait a moment for it to see it too, and tell what it does not see, or not as bad as it is. Nothing is kept back for good: a head whose
 //! watch does not answer, or tells nobody, is waited for by nobody, and what was left to it comes back when that is so, or when
 //! it sees it no longer.
 
@@ -13,6 +13,7 @@ use hawser_model::output::watch::Alarm;
 use crate::changes::Change;
 use crate::judge::Key;
 use crate::tell::Waiting;
+use crate::worse::is_worse;
 
 /// A head that is earlier in the file has so long to see a trouble: it is asked each 2 s while something is wrong.
 pub const WAITS: Duration = Duration::from_secs(6);
@@ -20,9 +21,9 @@ pub const WAITS: Duration = Duration::from_secs(6);
 /// What the other watches show at a moment.
 #[derive(Clone, Debug, Default)]
 pub struct OtherWatches {
-    /// Of the heads earlier in the file whose watches answer, and tell: the troubles and alarms that they show. Absent: there are
-    /// none.
-    pub earlier: Option<BTreeSet<Key>>,
+    /// Of the heads earlier in the file whose watches answer, and tell: the troubles and alarms that they show, each as bad as
+    /// one of them has it. Absent: there are none.
+    pub earlier: Option<BTreeMap<Key, Alarm>>,
     /// Troubles of this head that are part of an alarm of theirs.
     pub absorbed: BTreeSet<Key>,
     /// What this head shows.
@@ -33,7 +34,14 @@ impl OtherWatches {
     /// Whether an earlier head tells of this, by itself or within another alarm.
     fn has(&self, key: &Key) -> bool {
         let earlier = self.earlier.as_ref();
-        earlier.is_some_and(|earlier| earlier.contains(key) || self.absorbed.contains(key))
+        earlier.is_some_and(|earlier| earlier.contains_key(key) || self.absorbed.contains(key))
+    }
+
+    /// Whether it tells all of it.
+    fn has_all(&self, alarm: &Alarm) -> bool {
+        let key = alarm.key();
+        let theirs = self.earlier.as_ref().and_then(|all| all.get(&key));
+        self.has(&key) && theirs.is_none_or(|theirs| !is_worse(alarm, theirs))
     }
 }
 
@@ -41,8 +49,8 @@ impl OtherWatches {
 #[derive(Clone, Debug)]
 struct Waits {
     since: Duration,
-    alarm: Alarm,
-    /// An earlier head had it, and has it no longer.
+    change: Change,
+    /// An earlier head has told of it; what it tells no longer, or not as bad as it is, waits again.
     was_left: bool,
 }
 
@@ -71,12 +79,12 @@ impl Turns {
 
     /// Adds those of which nobody has told yet.
     pub fn untold(&self, waiting: &mut Waiting) {
-        for key in self.waiting.keys() {
-            *waiting.began.entry(key.clone()).or_default() += 1;
-        }
+        self.waiting
+            .values()
+            .for_each(|waits| waiting.put(&waits.change));
     }
 
-    /// Takes what began and ended here; gives what this watch is to tell now.
+    /// Takes what began, got worse and ended here; gives what this watch is to tell now.
     pub fn take(
         &mut self,
         now: Duration,
@@ -86,15 +94,17 @@ impl Turns {
         let mut told = Vec::new();
         for change in changes {
             match change {
-                Change::Began(alarm) => {
-                    self.left_to_others.remove(&alarm.key());
+                Change::Began(ref alarm) => {
+                    let key = alarm.key();
+                    self.left_to_others.remove(&key);
                     let waits = Waits {
                         since: now,
-                        alarm,
+                        change,
                         was_left: false,
                     };
-                    self.waiting.insert(waits.alarm.key(), waits);
+                    self.waiting.insert(key, waits);
                 }
+                Change::Worse(alarm) => self.worse(now, alarm),
                 Change::Ended(alarm) => {
                     let waited = self.waiting.remove(&alarm.key());
                     let left = self.left_to_others.remove(&alarm.key());
@@ -104,24 +114,47 @@ impl Turns {
                         continue;
                     }
                     let untold = waited.filter(|waited| !waited.was_left);
-                    told.extend(untold.map(|untold| Change::Began(untold.alarm)));
+                    told.extend(untold.map(|untold| untold.change));
                     told.push(Change::Ended(alarm));
                 }
             }
         }
         self.take_back(now, seen);
         self.waiting.retain(|key, waits| {
-            if seen.has(key) {
+            let (Change::Began(alarm) | Change::Worse(alarm) | Change::Ended(alarm)) =
+                &waits.change;
+            let has_all = seen.has_all(alarm);
+            let in_time = now.saturating_sub(waits.since) < WAITS;
+            let still = !has_all && seen.earlier.is_some() && in_time;
+            if !still && seen.has(key) {
+                // Who tells a part of it tells of its end.
                 self.left_to_others.insert(key.clone());
-                return false;
             }
-            let still = seen.earlier.is_some() && now.saturating_sub(waits.since) < WAITS;
-            if !still {
-                told.push(Change::Began(waits.alarm.clone()));
+            if !still && !has_all {
+                told.push(waits.change.clone());
             }
             still
         });
         told
+    }
+
+    /// One that waits still is told as it is now, and at its time.
+    fn worse(&mut self, now: Duration, alarm: Alarm) {
+        let key = alarm.key();
+        let was_left = self.left_to_others.remove(&key);
+        match self.waiting.get_mut(&key) {
+            Some(waits) => match &mut waits.change {
+                Change::Began(it) | Change::Worse(it) | Change::Ended(it) => *it = alarm,
+            },
+            None => {
+                let waits = Waits {
+                    since: now,
+                    change: Change::Worse(alarm),
+                    was_left,
+                };
+                self.waiting.insert(key, waits);
+            }
+        }
     }
 
     /// What was left to an earlier head that does not tell of it any more, and that stands here, waits again.
@@ -133,7 +166,7 @@ impl Turns {
             }
             let waits = Waits {
                 since: now,
-                alarm: alarm.clone(),
+                change: Change::Began(alarm.clone()),
                 was_left: true,
             };
             self.waiting.insert(key, waits);
@@ -162,7 +195,12 @@ mod tests {
 
     fn seen(earlier: &[&str]) -> OtherWatches {
         OtherWatches {
-            earlier: Some(earlier.iter().map(|code| alarm(code).key()).collect()),
+            earlier: Some(
+                earlier
+                    .iter()
+                    .map(|code| (alarm(code).key(), alarm(code)))
+                    .collect(),
+            ),
             ..OtherWatches::default()
         }
     }
@@ -299,5 +337,56 @@ mod tests {
             turns.take(at(10), vec![Change::Ended(alarm("a"))], &absorbed),
             []
         );
+    }
+
+    #[test]
+    fn what_is_worse_here_than_an_earlier_head_has_it_is_told_here_and_its_end_there() {
+        let error = Alarm {
+            severity: Severity::Error,
+            ..alarm("a")
+        };
+        let (began, worse) = (Change::Began(alarm("a")), Change::Worse(error.clone()));
+        let ended = Change::Ended(error.clone());
+        let mut turns = Turns::default();
+        assert_eq!(turns.take(at(0), vec![began], &seen(&["a"])), []);
+        // The earlier head may see it a moment later.
+        let waits = turns.take(at(10), vec![worse.clone()], &seen(&["a"]));
+        assert_eq!(waits, []);
+        let mut untold = Waiting::default();
+        turns.untold(&mut untold);
+        assert!(untold.began.is_empty() && untold.worse.contains_key(&error.key()));
+        let mut bad = seen(&[]);
+        bad.earlier = Some([(error.key(), error.clone())].into());
+        let mut sees = turns.clone();
+        assert_eq!(sees.take(at(12), vec![], &bad), []);
+        assert!(sees.waiting.is_empty() && !sees.is_idle());
+        // It does not.
+        assert_eq!(turns.take(at(16), vec![], &seen(&["a"])), vec![worse]);
+        assert_eq!(turns.take(at(17), vec![], &seen(&["a"])), []);
+        assert_eq!(turns.take(at(30), vec![ended], &seen(&["a"])), []);
+    }
+
+    #[test]
+    fn what_has_links_here_that_an_earlier_head_does_not_show_is_told_here_too() {
+        let group = |hosts: &[&str]| Alarm {
+            parts: hosts
+                .iter()
+                .map(|host| Place::on(&(*host).into()))
+                .collect(),
+            ..alarm("a")
+        };
+        let mut theirs = seen(&[]);
+        theirs.earlier = Some([(group(&[]).key(), group(&["head1"]))].into());
+        let began = Change::Began(group(&["head2"]));
+        let mut turns = Turns::default();
+        assert_eq!(turns.take(at(0), vec![began.clone()], &theirs), []);
+        assert_eq!(turns.take(at(6), vec![], &theirs), vec![began]);
+        // Over there, it stands here: who was told that it is over hears that it is not.
+        let stands = OtherWatches {
+            mine: vec![group(&["head2"])],
+            ..seen(&[])
+        };
+        assert_eq!(turns.take(at(20), vec![], &stands), []);
+        assert_eq!(turns.take(at(26), vec![], &stands).len(), 1);
     }
 }

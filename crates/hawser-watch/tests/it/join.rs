@@ -176,7 +176,7 @@ fn the_second_head_knows_what_the_first_one_tells_and_the_first_waits_for_nobody
         &other(first.clone(), None),
     );
     let link_down = first.troubles[0].key();
-    assert!(told.earlier.unwrap().contains(&link_down));
+    assert!(told.earlier.unwrap().contains_key(&link_down));
     assert!(told.absorbed.contains(&down.key()));
     let none = seen(
         &file(),
@@ -222,5 +222,26 @@ fn a_group_that_only_both_heads_together_make_is_told_part_by_part() {
     let all = joined(&file, &second, &others);
     assert_eq!(all.reading.alarms[0].code, "links-of-one-switch-down");
     let told = seen(&file, &"head2".into(), &second, &others);
-    assert!(told.absorbed.is_empty() && !told.earlier.unwrap().contains(&ring1.key()));
+    assert!(told.absorbed.is_empty() && !told.earlier.unwrap().contains_key(&ring1.key()));
+}
+
+#[test]
+fn a_link_of_this_head_that_the_first_ones_group_does_not_have_is_told_here() {
+    let on_sw1 = |link: &str| format!("[[link]]\nname = \"{link}\"\nswitch = \"sw1\"\n");
+    let file = of_links(&(on_sw1("ring0") + &on_sw1("ring1")));
+    let place = |link: &str, head: &str, peer: Option<&str>| Place {
+        link: Some(link.into()),
+        peer: peer.map(Into::into),
+        ..Place::on(&head.into())
+    };
+    let ports = ["ring0", "ring1"].map(|link| alarm("link-down", place(link, "head1", None), 12));
+    let mut first = shows("head1", true, ports.to_vec());
+    first.reading.alarms = hawser_watch::group::grouped(ports.to_vec(), &file.topology());
+    let port = alarm("link-down", place("ring0", "head2", None), 20);
+    let heartbeat = place("ring1", "head2", Some("head1"));
+    let heartbeat = alarm("heartbeat-link-down", heartbeat, 14);
+    let second = shows("head2", true, vec![port.clone(), heartbeat.clone()]);
+    let told = seen(&file, &"head2".into(), &second, &other(first, None));
+    assert!(told.absorbed.contains(&heartbeat.key()));
+    assert!(!told.absorbed.contains(&port.key()));
 }

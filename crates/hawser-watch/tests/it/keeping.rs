@@ -55,6 +55,7 @@ fn kept_by<L: Look>(seconds: u64, full: Range<u64>, look: impl Fn(&Clock) -> L) 
         full,
         damages: 0..0,
         loses: 0..0,
+        paths: Vec::new(),
         kept: kept.clone(),
         alarms: Arc::default(),
         away: 0..0,

@@ -28,3 +28,4 @@ mod watched;
 mod web;
 mod web_config;
 mod whole;
+mod worse;

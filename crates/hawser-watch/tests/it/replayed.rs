@@ -44,7 +44,7 @@ impl Look for AtOnce {
     }
 }
 
-/// What a watch of so many seconds tells: second, `+` or `-`, code.
+/// What a watch of so many seconds tells: second, `+`, `!` or `-`, code.
 fn told(seconds: u64, plant: fn(Duration, &str, &mut Value)) -> Vec<(u64, char, String)> {
     let clock = Clock::simulated();
     let lines = include_str!("recorded/head1.jsonl");
@@ -62,6 +62,7 @@ fn told(seconds: u64, plant: fn(Duration, &str, &mut Value)) -> Vec<(u64, char, 
         for change in watch.tick(&mut watched, &mut look, &clock) {
             told.push(match change {
                 Change::Began(alarm) => (second, '+', alarm.code),
+                Change::Worse(alarm) => (second, '!', alarm.code),
                 Change::Ended(alarm) => (second, '-', alarm.code),
             });
         }

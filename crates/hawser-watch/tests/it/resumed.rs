@@ -25,7 +25,7 @@ struct Again {
     said: Vec<String>,
 }
 
-/// Second, `+` or `-`, code, since, times.
+/// Second, `+`, `!` or `-`, code, since, times.
 type Heard = (u64, char, String, u64, u64);
 
 impl Again {
@@ -52,6 +52,7 @@ impl Again {
             full: self.full.clone(),
             damages: 0..0,
             loses: 0..0,
+            paths: Vec::new(),
             kept: Arc::default(),
             alarms: Arc::clone(&self.alarms),
             away: 0..0,
@@ -69,6 +70,7 @@ impl Again {
             for change in watch.tick(&mut host, &mut look, &clock) {
                 let (sign, alarm, waits) = match change {
                     Change::Began(alarm) => ('+', alarm, &mut waiting.began),
+                    Change::Worse(alarm) => ('!', alarm, &mut waiting.worse),
                     Change::Ended(alarm) => ('-', alarm, &mut waiting.ended),
                 };
                 if !delivered {

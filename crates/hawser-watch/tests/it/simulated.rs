@@ -15,25 +15,25 @@ use hawser_watch::metrics;
 use hawser_watch::resident::Resident;
 use hawser_watch::run::{EVERY, Look, Watch};
 
-struct Ran {
-    /// Second, `+` or `-`, code, times.
-    told: Vec<(u64, char, String, u64)>,
+pub(crate) struct Ran {
+    /// Second, `+`, `!` or `-`, code, times.
+    pub(crate) told: Vec<(u64, char, String, u64)>,
     programs: u64,
     views: u64,
     devices: u64,
-    watch: Watch,
+    pub(crate) watch: Watch,
 }
 
 fn run(seconds: u64, cuts: &[(u64, u64)], carrier: bool) -> Ran {
     run_with(seconds, cuts, carrier, AllWell::default())
 }
 
-fn run_with(seconds: u64, cuts: &[(u64, u64)], carrier: bool, look: AllWell) -> Ran {
+pub(crate) fn run_with(seconds: u64, cuts: &[(u64, u64)], carrier: bool, look: AllWell) -> Ran {
     let wire = Wire::default();
     run_head(seconds, &wire, head(&wire, cuts, carrier), look)
 }
 
-fn head(wire: &Wire, cuts: &[(u64, u64)], carrier: bool) -> Head {
+pub(crate) fn head(wire: &Wire, cuts: &[(u64, u64)], carrier: bool) -> Head {
     Head {
         own: 0,
         clock: wire.clock(),
@@ -42,13 +42,14 @@ fn head(wire: &Wire, cuts: &[(u64, u64)], carrier: bool) -> Head {
         full: 0..0,
         damages: 0..0,
         loses: 0..0,
+        paths: Vec::new(),
         kept: Arc::default(),
         alarms: Arc::default(),
         away: 0..0,
     }
 }
 
-fn run_head(seconds: u64, wire: &Wire, head: Head, mut look: AllWell) -> Ran {
+pub(crate) fn run_head(seconds: u64, wire: &Wire, head: Head, mut look: AllWell) -> Ran {
     let clock = wire.clock();
     let mut host = Simulated::new("head1".into(), head, QUESTIONS, wire);
     let mut watch = Watch::new(file(), "head1".into());
@@ -58,6 +59,7 @@ fn run_head(seconds: u64, wire: &Wire, head: Head, mut look: AllWell) -> Ran {
         for change in watch.tick(&mut host, &mut look, &clock) {
             let (sign, alarm) = match change {
                 Change::Began(alarm) => ('+', alarm),
+                Change::Worse(alarm) => ('!', alarm),
                 Change::Ended(alarm) => ('-', alarm),
             };
             told.push((second, sign, alarm.code, alarm.times));

@@ -12,7 +12,7 @@ use hawser_watch::keeping::{Keeping, LIMIT};
 use hawser_watch::run::{EVERY, Watch};
 
 struct Ran {
-    /// Second, `+` or `-`, code, since.
+    /// Second, `+`, `!` or `-`, code, since.
     told: Vec<(u64, char, String, u64)>,
     said: Vec<(u64, String)>,
     kept: Vec<Reading>,
@@ -34,6 +34,7 @@ fn ran(away: Range<u64>, steps: &[(u64, i64)]) -> Ran {
         full: 0..0,
         damages: 0..0,
         loses: 0..0,
+        paths: Vec::new(),
         away,
         kept: Arc::clone(&kept),
         alarms: Arc::default(),
@@ -51,6 +52,7 @@ fn ran(away: Range<u64>, steps: &[(u64, i64)]) -> Ran {
         for change in watch.tick(&mut host, &mut look, &clock) {
             let (sign, alarm) = match change {
                 Change::Began(alarm) => ('+', alarm),
+                Change::Worse(alarm) => ('!', alarm),
                 Change::Ended(alarm) => ('-', alarm),
             };
             told.push((second, sign, alarm.code, alarm.since.unwrap()));

@@ -15,12 +15,13 @@ use hawser_cluster::live::{Judged, StatusFacts};
 use hawser_host::{Clock, Declined};
 use hawser_model::cluster_file::{ClusterFile, parse_complete};
 use hawser_model::counters::Counters;
-use hawser_model::host::{HostWindow, Interface};
+use hawser_model::host::{HostFacts, HostWindow, Interface};
 use hawser_model::kept_alarms::{FoundAlarms, KeptAlarms};
 use hawser_model::output::cluster::{ClusterStatus, NodeCondition, NodeStatus, ServiceState};
 use hawser_model::port_traffic::{Carried, PortTraffic};
 use hawser_model::readings::Reading;
 use hawser_model::served::{SentSegments, ServedClient};
+use hawser_model::storage::{MultipathFacts, PathFacts, StorageFacts};
 use hawser_model::units::{Bytes, Nanos, Packets};
 use hawser_watch::run::{Look, Viewed};
 
@@ -38,6 +39,8 @@ pub struct Head {
     pub damages: Range<u64>,
     /// When a switch loses every twentieth of the segments that it sends to its clients over its first SAN link.
     pub loses: Range<u64>,
+    /// When each path of its multipath device fails, for good; empty: it has none.
+    pub paths: Vec<u64>,
     /// When its Corosync does not run; after it, it is another process that counts anew.
     pub away: Range<u64>,
     /// What it took.
@@ -68,6 +71,26 @@ impl Head {
         let second = self.clock.now().as_secs();
         let away = self.away.contains(&second);
         (!away).then_some(if second < self.away.end { 7 } else { 8 })
+    }
+
+    fn storage(&self) -> Option<StorageFacts> {
+        let second = self.clock.now().as_secs();
+        let path = |(number, fails): (usize, &u64)| {
+            let checked = if second < *fails { "ready" } else { "faulty" };
+            let path = PathFacts {
+                used: None,
+                checked: Some(checked.to_owned()),
+            };
+            (format!("sd{number}"), path)
+        };
+        let map = MultipathFacts {
+            name: "mpatha".to_owned(),
+            paths: self.paths.iter().enumerate().map(path).collect(),
+        };
+        (!self.paths.is_empty()).then(|| StorageFacts {
+            multipath: [("36001405aa".to_owned(), map)].into(),
+            ..StorageFacts::default()
+        })
     }
 
     fn room(&self) -> Result<(), Declined> {
@@ -175,6 +198,10 @@ hawser_host::answers! {
             ..HostWindow::default()
         };
         Standing {
+            facts: HostFacts {
+                storage: head.storage(),
+                ..HostFacts::default()
+            },
             counted: Some(counted),
             served: [(at, sent(0))].into(),
             ..Standing::default()

@@ -42,6 +42,7 @@ impl Heads {
                 full: 0..0,
                 damages: 0..0,
                 loses: 0..0,
+                paths: Vec::new(),
                 alarms: Arc::default(),
                 away: 0..0,
                 kept: Arc::default(),

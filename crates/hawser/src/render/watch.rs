@@ -28,10 +28,11 @@ pub fn text(reading: &WatchReading) -> String {
     out
 }
 
-/// An alarm that began or ended, as a line of a log.
+/// An alarm that began, got worse or ended, as a line of a log.
 pub fn change(change: &Change) -> String {
     let (word, alarm) = match change {
         Change::Began(alarm) => ("alarm", alarm),
+        Change::Worse(alarm) => ("worse", alarm),
         Change::Ended(alarm) => ("ended", alarm),
     };
     let text = visible::one_line(&alarm.text);

@@ -7,6 +7,8 @@ use super::signs::{Mark, Said};
 /// How much a thing weighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Weight {
+    /// It is an outage, or becomes one with the next write.
+    Fails,
     /// The next loss may be an outage because of it.
     Costs,
     /// It is to be put right, and a node or a link can still be lost.
@@ -20,6 +22,11 @@ enum Weight {
 pub(super) struct Findings(Vec<(Weight, Mark, String)>);
 
 impl Findings {
+    /// Something that fails now, an error whatever its sign is else.
+    pub fn fails(&mut self, mark: Mark, text: impl Into<String>) {
+        self.add(Weight::Fails, mark, text.into());
+    }
+
     /// Something on account of which the next loss may be an outage.
     pub fn costs(&mut self, mark: Mark, text: impl Into<String>) {
         self.add(Weight::Costs, mark, text.into());
@@ -43,7 +50,7 @@ impl Findings {
 
     /// The first thing that costs the redundancy.
     pub fn first_cost(&self) -> Option<&str> {
-        self.of(Weight::Costs).next()
+        self.of(&[Weight::Fails, Weight::Costs]).next()
     }
 
     /// What is degraded.
@@ -57,7 +64,7 @@ impl Findings {
 
     /// What is worth knowing.
     pub fn notes(&self) -> Vec<String> {
-        self.of(Weight::Note).map(str::to_owned).collect()
+        self.of(&[Weight::Note]).map(str::to_owned).collect()
     }
 
     /// All of it, with its marks.
@@ -65,6 +72,7 @@ impl Findings {
         let all = self.0.into_iter();
         let said = |(weight, mark, text): (Weight, Mark, String)| Said {
             severity: match weight {
+                Weight::Fails => Severity::Error,
                 Weight::Note => Severity::Note,
                 Weight::Costs => mark.sign.severity(),
                 // What can wait is no error, whatever it would be where it cannot.
@@ -76,8 +84,8 @@ impl Findings {
         all.map(said).collect()
     }
 
-    fn of(&self, wanted: Weight) -> impl Iterator<Item = &str> {
+    fn of(&self, wanted: &'static [Weight]) -> impl Iterator<Item = &str> {
         let all = self.0.iter();
-        all.filter_map(move |(weight, _, text)| (*weight == wanted).then_some(text.as_str()))
+        all.filter_map(|(weight, _, text)| wanted.contains(weight).then_some(text.as_str()))
     }
 }

@@ -205,8 +205,12 @@ fn active(
     }
     let room = room.said().copied().flatten().unwrap_or_default();
     if let Some(what) = no_room(room) {
+        let mark = Sign::PoolFull.of_on(&name, head);
         let text = format!("{name} on {head} {what}");
-        found.costs(Sign::PoolFull.of_on(&name, head), text);
+        match room.read_only || room.no_inodes || room.used >= 100 {
+            true => found.fails(mark, text),
+            false => found.costs(mark, text),
+        }
     }
 }
 

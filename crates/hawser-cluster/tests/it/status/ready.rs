@@ -3,9 +3,10 @@
 use super::*;
 use crate::scheduler::Scheduler;
 use hawser_cluster::host::view::{Folder, Port};
-use hawser_cluster::live::Ahead;
+use hawser_cluster::live::{Ahead, Sign, judgement};
 use hawser_cluster::plan::boot::{BootFacts, Mount};
 use hawser_cluster::plan::{WatchFacts, WatchUnitFile};
+use hawser_model::finding::Severity;
 use hawser_model::output::cluster::ServiceState;
 
 fn now(facts: &StatusFacts) -> ClusterStatus {
@@ -54,6 +55,24 @@ fn a_large_disk_has_room_for_logs_when_it_is_nearly_full() {
         few[0].contains("no room in /var/log (96 % used, 1024.0 MiB left)"),
         "{few:?}"
     );
+}
+
+#[test]
+fn a_pool_that_is_nearly_full_is_a_warning_and_one_that_takes_no_more_an_error() {
+    let golden = Golden::named("lab");
+    for (used, severity) in [(96, Severity::Warning), (100, Severity::Error)] {
+        let facts = but(healthy(&golden), 1, |head| {
+            let pool = here(whole(), None, room(used));
+            head.pools.insert("vmpool01".into(), pool);
+        });
+        let now = judgement(&golden.file, &facts, &Scheduler).unwrap();
+        let full = now
+            .said
+            .iter()
+            .find(|said| said.mark.sign == Sign::PoolFull);
+        assert_eq!(full.unwrap().severity, severity, "{used} %");
+        assert!(!now.status.redundant);
+    }
 }
 
 #[test]

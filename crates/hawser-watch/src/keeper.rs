@@ -4,7 +4,7 @@
 //! that came back within [`AGAIN`] is the same alarm, with a count; from the third time on it flaps, and ends only after
 //! [`FLAPS_HOLD`] of quiet, so that it is told once and not each time.
 //!
-//! One that stood when the watch before this one was last heard of stands, until what it is judged by has been read.
+//! One stands for as long as what it is judged by is not read: so does one from the watch before this one.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -50,8 +50,6 @@ struct Kept {
     gone: bool,
     /// Whether it is an alarm still.
     raised: bool,
-    /// Whether it is known from the watch before this one alone.
-    from_before: bool,
 }
 
 /// The alarms of a watch, from reading to reading.
@@ -67,13 +65,13 @@ impl Keeper {
         self.take_of(now, time_of_day, seen, &|_| true);
     }
 
-    /// The same where not all is read yet that alarms are judged by: `is_read` says of a code whether what tells of it is.
+    /// The same where not all is read now that alarms are judged by: `is_read` says of one whether what tells of it is.
     pub fn take_of(
         &mut self,
         now: Duration,
         time_of_day: u64,
         seen: Vec<Sighting>,
-        is_read: &dyn Fn(&str) -> bool,
+        is_read: &dyn Fn(&Sighting) -> bool,
     ) {
         for kept in self.kept.values_mut() {
             // One that is shown again by this reading was gone if the last one did not show it.
@@ -91,8 +89,7 @@ impl Keeper {
             }
         }
         for kept in self.kept.values_mut().filter(|kept| kept.missed) {
-            kept.from_before &= !is_read(&kept.sighting.code);
-            if kept.from_before {
+            if kept.raised && !is_read(&kept.sighting) {
                 kept.shown = now;
                 continue;
             }
@@ -118,7 +115,6 @@ impl Keeper {
                 None => {
                     let kept = Kept {
                         times: alarm.times,
-                        from_before: true,
                         ..Kept::new(now, since, sighting)
                     };
                     self.kept.insert(kept.sighting.key(), kept);
@@ -154,7 +150,6 @@ impl Kept {
             missed: false,
             gone: false,
             raised: true,
-            from_before: false,
         }
     }
 
@@ -165,7 +160,6 @@ impl Kept {
         self.missed = false;
         self.gone = false;
         self.raised = true;
-        self.from_before = false;
     }
 
     fn hold(&self) -> Duration {
@@ -259,6 +253,22 @@ mod tests {
         let alarms = keeper.alarms();
         assert_eq!((alarms[0].since, alarms[0].times), (Some(50), 1));
         assert_eq!(alarms[0].text, "another number");
+    }
+
+    #[test]
+    fn an_alarm_has_not_ended_while_what_it_is_judged_by_is_not_read() {
+        let mut keeper = Keeper::default();
+        let mut stands = |second: u64, shows: bool, read: bool| {
+            let seen = shows.then(|| down("ring1")).into_iter().collect();
+            let now = Duration::from_secs(second);
+            keeper.take_of(now, second, seen, &|_| read);
+            !keeper.alarms().is_empty()
+        };
+        assert!(stands(0, true, true));
+        assert!((1..60).all(|second| stands(second, false, false)));
+        assert!(stands(60, false, true));
+        assert!(!stands(64, false, true));
+        assert!(!stands(65, false, false), "it is over");
     }
 
     #[test]

@@ -1,5 +1,4 @@
-//! What an alarm is judged by, and whether that was read since the watch began. An alarm from before has not ended because
-//! nothing has been read yet. Pure.
+//! What an alarm is judged by, and whether that is read: an alarm has not ended because nothing was read. Pure.
 
 use hawser_account::standing_codes;
 use hawser_cluster::live::Sign;
@@ -24,7 +23,10 @@ const COUNTED: [&str; 5] = [
 /// Causes that judge what is asked of the network with the view of the cluster.
 const PROBED: [&str; 2] = ["duplicate-address", "full-size-lost"];
 
-/// What was read since the watch began.
+/// Signs that are judged by what the fencer remembers.
+const FENCED: [Sign; 3] = [Sign::BeingFenced, Sign::FencingFailed, Sign::CannotBeFenced];
+
+/// What is read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sources {
     /// The ports.
@@ -35,8 +37,12 @@ pub(crate) struct Sources {
     pub(crate) counted: bool,
     /// Corosync's links, over some time; or it does not run.
     pub(crate) links: bool,
-    /// The cluster, by an engine that answered.
+    /// Who is a member of the cluster.
+    pub(crate) members: bool,
+    /// The cluster: its engine answered the last look at it.
     pub(crate) view: bool,
+    /// So did its fencer.
+    pub(crate) fencer: bool,
 }
 
 impl Sources {
@@ -53,8 +59,9 @@ impl Sources {
             .any(|sign| sign.code() == code && *sign != Sign::NoCarrier);
         match code {
             // Whether a link is missed depends on who is a member.
-            _ if is_link => self.links && self.view,
+            _ if is_link => self.links && self.members,
             _ if COUNTED.contains(&code) => host && self.counted,
+            _ if FENCED.iter().any(|sign| sign.code() == code) => self.view && self.fencer,
             _ if is_sign || PROBED.contains(&code) => host && self.view,
             _ if standing_codes().any(|known| known == code) => host,
             _ => host && self.counted && self.links && self.view,
@@ -74,6 +81,7 @@ mod tests {
             ..Sources::default()
         };
         let viewed = Sources {
+            members: true,
             view: true,
             ..quick
         };
@@ -86,23 +94,31 @@ mod tests {
                 "full-size-lost",
                 "head-away",
                 "of-another-version",
+                "being-fenced",
             ];
             codes.map(|code| sources.tell_of(code))
         };
-        assert_eq!(tells(Sources::default()), [false; 7]);
+        assert_eq!(tells(Sources::default()), [false; 8]);
         let [y, n] = [true, false];
-        assert_eq!(tells(quick), [y, y, n, n, n, n, n]);
-        assert_eq!(tells(viewed), [y, y, n, n, y, y, n]);
+        assert_eq!(tells(quick), [y, y, n, n, n, n, n, n]);
+        assert_eq!(tells(viewed), [y, y, n, n, y, y, n, n]);
         let links = Sources {
             links: true,
             ..viewed
         };
-        assert_eq!(tells(links), [y, y, y, n, y, y, n]);
+        assert_eq!(tells(links), [y, y, y, n, y, y, n, n]);
         let counted = Sources {
             counted: true,
+            fencer: true,
             ..links
         };
-        assert_eq!(tells(counted), [y; 7]);
+        assert_eq!(tells(counted), [y; 8]);
+        // An engine that does not answer any more.
+        let silent = Sources {
+            view: false,
+            ..counted
+        };
+        assert_eq!(tells(silent), [y, y, y, y, n, n, n, n]);
     }
 
     #[test]

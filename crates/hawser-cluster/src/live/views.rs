@@ -18,7 +18,7 @@ use crate::cib::fencing::{is_by_reservation, targets};
 use crate::exports::host::Parameters;
 use crate::exports::ocf;
 use crate::host::questions::CompareKeys;
-use crate::host::view::{Limits, MoreQuestions, PoolQuestion, PoolView};
+use crate::host::view::{Limits, MoreQuestions, PoolQuestion, PoolView, Told};
 use crate::host::{Encrypted, HeadView, KeyFile, ViewQuestion};
 use crate::numbering::Numbering;
 use crate::xml::Element;
@@ -136,6 +136,18 @@ pub fn observe_alone(
 }
 
 impl StatusFacts {
+    /// Whether the cluster was seen: by a head whose Corosync and Pacemaker gave their view of it, or since none that was asked
+    /// hides one. Else what was known of it is not over.
+    pub fn cluster_was_seen(&self) -> bool {
+        fn said<T>(part: Option<&Told<T>>) -> bool {
+            part.and_then(Told::said).is_some()
+        }
+        let gives = |view: &HeadView| said(view.quorum.as_ref()) && said(view.cib.as_ref());
+        let views = || self.views.values();
+        let none_hides = !views().any(HeadView::hides_the_cluster);
+        views().any(gives) || (none_hides && !self.views.is_empty())
+    }
+
     /// Where a Corosync does not say whose its numbers are, they are those that it gave before.
     pub fn keep_numbers(&mut self, before: &Self) {
         for (name, view) in &mut self.views {

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use hawser_agent::questions::{Pulse, ReadPulse, ReadStanding, Standing};
 use hawser_cluster::host::HeadView;
+use hawser_cluster::host::view::Told;
 use hawser_cluster::live::{Judged, Said, StatusFacts, links_said};
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::host::CertificateFacts;
@@ -201,11 +202,17 @@ impl Resident {
         self.sources.links |= self.samples.len() > 1;
     }
 
-    /// Takes the view of the cluster and its judgement.
+    /// Takes the view of the cluster and its judgement. If the engine did not answer, that is said, and what was known of the cluster
+    /// is not over.
     pub fn view(&mut self, facts: StatusFacts, judged: Judged) {
         self.judgement = None;
-        let nodes = judged.status.nodes.iter();
-        self.members = nodes.map(|node| (node.name.clone(), node.state)).collect();
+        let seen = facts.cluster_was_seen();
+        if seen || !self.sources.members {
+            let nodes = judged.status.nodes.iter();
+            self.members = nodes.map(|node| (node.name.clone(), node.state)).collect();
+        }
+        self.sources.members |= seen;
+        self.sources.view = seen;
         let clock = facts.views.get(&self.own).and_then(|view| view.clock);
         self.asked_at = clock.map(|clock| clock.asked_us / 1_000_000);
         let own = facts.views.get(&self.own);
@@ -214,7 +221,8 @@ impl Resident {
                 self.ports.insert(pool.clone(), ports.clone());
             }
         }
-        self.sources.view |= own.is_some_and(|view| !view.engine_is_silent());
+        let fencer = own.and_then(|view| view.fencer.as_ref());
+        self.sources.fencer = !fencer.is_some_and(Told::is_silent);
         self.status = facts;
         self.judged = Some(judged.status);
         self.said = judged.said;
@@ -244,7 +252,7 @@ impl Resident {
         let judgement = judgement.unwrap_or_else(|| self.judged_anew(now));
         let seen = judgement.sightings.clone();
         self.judgement = Some(judgement);
-        let is_read = |code: &str| self.sources.tell_of(code);
+        let is_read = |it: &Sighting| self.sources.tell_of(&it.code);
         self.keeper.take_of(now, self.time_of_day, seen, &is_read);
         let at = At {
             now,

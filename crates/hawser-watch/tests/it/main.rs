@@ -20,6 +20,7 @@ mod recorded;
 mod replayed;
 mod resumed;
 mod served;
+mod silent;
 mod simulated;
 mod survives;
 mod told;

@@ -11,7 +11,7 @@ use hawser_cluster::host::HeadView;
 use hawser_cluster::host::drill::LogTexts;
 use hawser_cluster::host::questions::ReadLogEnds;
 use hawser_cluster::host::view::{Quorum, Told};
-use hawser_cluster::live::{Judged, StatusFacts};
+use hawser_cluster::live::{Judged, Said, Sign, StatusFacts};
 use hawser_host::{Clock, Declined};
 use hawser_model::cluster_file::{ClusterFile, parse_complete};
 use hawser_model::counters::Counters;
@@ -239,8 +239,37 @@ pub struct AllWell {
     pub fails: bool,
     /// What Corosync says of quorum.
     pub quorum: Option<Told<Quorum>>,
+    /// The other head is away, which is not seen in this look: what does not answer in it.
+    pub hides: Option<(u64, Hides)>,
     /// How many readings are left of one that lasts.
     pub lasts: Option<u64>,
+}
+
+/// What of a head's engine does not answer.
+#[derive(Clone, Copy, Debug)]
+pub enum Hides {
+    Corosync,
+    Pacemaker,
+}
+
+impl AllWell {
+    /// What does not answer in this look, and what is said then.
+    fn hidden(&self) -> (Option<Hides>, Vec<Said>) {
+        let Some((look, what)) = self.hides else {
+            return (None, Vec::new());
+        };
+        let (hides, sign, head) = match (look == self.begun, what) {
+            (false, _) => (None, Sign::HeadAway, "head2"),
+            (true, Hides::Corosync) => (Some(what), Sign::CorosyncHangs, "head1"),
+            (true, Hides::Pacemaker) => (Some(what), Sign::PacemakerMute, "head1"),
+        };
+        let said = Said {
+            mark: sign.on(&head.into()),
+            severity: sign.severity(),
+            text: sign.code().into(),
+        };
+        (hides, vec![said])
+    }
 }
 
 impl Look for AllWell {
@@ -284,13 +313,18 @@ impl Look for AllWell {
             if_lost: BTreeMap::new(),
             last_takeover: None,
         };
-        let said = Vec::new();
+        let (hides, said) = self.hidden();
         let mut facts = StatusFacts::default();
         for node in &file.nodes {
-            let view = HeadView {
+            let mut view = HeadView {
                 quorum: self.quorum.clone(),
                 ..HeadView::default()
             };
+            match hides {
+                Some(Hides::Corosync) => view.quorum = Some(Told::Silent(15)),
+                Some(Hides::Pacemaker) => view.cib = Some(Told::Silent(15)),
+                None => {}
+            }
             facts.views.insert(node.name.get().clone(), view);
         }
         Some(Ok((facts, Judged { status, said })))

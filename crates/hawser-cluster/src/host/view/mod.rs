@@ -186,12 +186,14 @@ impl HeadView {
     /// Whether it is worth asking again soon: its engine is [silent](Self::engine_is_silent), or has refused, as one that has just
     /// begun does.
     pub fn engine_does_not_answer(&self) -> bool {
-        fn refused<T>(part: &Option<Told<T>>) -> bool {
-            part.as_ref().is_some_and(|it| it.said().is_none())
-        }
         // A fencer without a device for a node may refuse for good.
         let engine = refused(&self.quorum) || refused(&self.controller) || refused(&self.cib);
         engine || refused(&self.nodes) || self.engine_is_silent()
+    }
+
+    /// Whether its Corosync or its Pacemaker runs and does not say what it sees of the cluster.
+    pub fn hides_the_cluster(&self) -> bool {
+        refused(&self.quorum) || refused(&self.cib)
     }
 
     /// Whether its Corosync, its Pacemaker or a service that pools need did not answer in time, as on a head that is short of
@@ -208,6 +210,11 @@ impl HeadView {
             // Its tools have a limit of their own, after which they have failed.
             || self.quorum_device.as_ref().is_some_and(|it| it.said().is_none())
     }
+}
+
+/// Whether it was asked, and not answered.
+fn refused<T>(part: &Option<Told<T>>) -> bool {
+    part.as_ref().is_some_and(|it| it.said().is_none())
 }
 
 /// Answers.

@@ -25,7 +25,7 @@ use hawser_model::output::cluster::{
 
 use super::links::Links;
 use super::takeover::{self, Shots};
-use super::truth::{Stand, Truth};
+use super::truth::{Stand, Truth, has_quorum};
 use super::views::StatusFacts;
 use super::{LiveError, device};
 use crate::host::view::Told;
@@ -131,7 +131,10 @@ pub fn judgement(
     heads::views(file, facts, &truth, &mut found);
     survives &= not_survived.is_empty();
     heads::wrong(&nodes, survives, facts, &truth, &shots, &mut found);
-    if !truth.quorate {
+    let from = truth.from.as_ref();
+    let quorum = from.and_then(|from| facts.views[from].quorum.as_ref()?.said());
+    // A Corosync that does not answer says nothing of quorum.
+    if quorum.is_some_and(|it| !it.quorate || !has_quorum(text)) {
         found.costs(Sign::NoQuorum.everywhere(), NO_QUORUM);
     }
     if property(&cib, "maintenance-mode") == Some("true") {

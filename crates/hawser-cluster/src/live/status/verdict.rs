@@ -11,6 +11,7 @@ use hawser_model::output::cluster::{
 use super::findings::Findings;
 use super::signs::{Said, Sign};
 use super::{Judged, device_now, pools};
+use crate::host::HeadView;
 use crate::live::truth::{Stand, Startup, Truth};
 use crate::live::views::StatusFacts;
 use crate::simulate::{Picture, Story, StoryStep};
@@ -120,13 +121,16 @@ pub(super) fn nothing_runs(file: &ClusterFile, facts: &StatusFacts, truth: &Trut
     let starts = truth.all_start();
     // Of a cluster of which no head answered nothing is known, not even that it is down.
     let asked = !facts.views.is_empty();
+    // Nor of one whose engine runs and does not answer.
+    let hides = !starts && facts.views.values().any(HeadView::hides_the_cluster);
     let reason = match (asked, starts) {
         (false, _) => "no head answered".to_owned(),
         (true, true) => "no head has joined a cluster yet".to_owned(),
+        (true, _) if hides => "no head that was reached says how the cluster stands".to_owned(),
         (true, false) => "Pacemaker runs on no node that was reached".to_owned(),
     };
     let mut degraded = Vec::new();
-    if asked {
+    if asked && !hides {
         degraded.push((Sign::NothingRuns.everywhere(), reason.clone()));
     }
     for (head, stand) in &truth.stands {

@@ -6,6 +6,7 @@ mod keys;
 mod one_view;
 mod ready;
 mod recorded;
+mod silent;
 mod watchers;
 
 use std::collections::{BTreeMap, BTreeSet};

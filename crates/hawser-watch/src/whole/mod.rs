@@ -4,6 +4,7 @@
 //! --once` judges one reading of all heads.
 
 mod known;
+mod read;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -281,7 +282,9 @@ impl Whole {
         let nodes = &mut topology.nodes;
         nodes.retain(|node| facts.hosts.contains_key(&node.name));
         let seen = sightings(&topology, &facts, said);
-        self.keeper.take(now, time, seen);
+        let mut keeper = std::mem::take(&mut self.keeper);
+        keeper.take_of(now, time, seen, &|it| self.is_read(it));
+        self.keeper = keeper;
         // What is found with the first look at all of it may have stood for long.
         let mut heads = self.heads.values();
         let tried = heads.all(|head| head.answers != Answers::NotYet);

@@ -219,6 +219,21 @@ fn a_head_that_does_not_answer_is_shown_with_when_it_was_seen_and_holds_up_no_ot
 }
 
 #[test]
+fn what_is_wrong_on_a_head_that_does_not_answer_is_not_over() {
+    let mut heads = Heads::new(Whole::new(file()), &[(30, 60)]);
+    heads.run(40);
+    assert_eq!(heads.codes(), ["link-down"]);
+    heads.wire.lose("head1".into());
+    heads.run(20);
+    assert_eq!(heads.codes(), ["link-down", "head-not-reached"]);
+    // It answers again, and its link is up.
+    heads.wire.release();
+    heads.hosts[0] = Heads::new(Whole::new(file()), &[]).hosts.remove(0);
+    heads.run(10);
+    assert_eq!(heads.codes(), [""; 0]);
+}
+
+#[test]
 fn an_incident_is_over_when_the_heads_that_are_left_have_no_more_news() {
     // head1's link is cut at 70 s, of which its logs tell; head2 is lost while its own logs have news.
     let mut heads = Heads::new(Whole::new(file()), &[(70, 1000)]);

@@ -7,7 +7,7 @@ mod multipath;
 mod scsi;
 mod zpool;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -92,17 +92,19 @@ impl StorageReader {
             return None;
         }
         let events = self.events.so_far();
-        let last = self.last.take();
-        let known = last.filter(|last| {
+        let holds = |last: &Last| {
             let same = last.seen == facts && last.at.elapsed() < AGAIN;
             same && last.events == events && (last.said.silent || is_well(&facts, &last.said))
-        });
-        let last = known.unwrap_or_else(|| Last {
-            at: Instant::now(),
-            events,
-            seen: facts.clone(),
-            said: Said::ask(&facts),
-        });
+        };
+        let last = match self.last.take() {
+            Some(last) if holds(&last) => last,
+            last => Last {
+                at: Instant::now(),
+                events,
+                seen: facts.clone(),
+                said: last.map(|last| last.said).unwrap_or_default().again(&facts),
+            },
+        };
         merge(&mut facts, &last.said);
         self.last = Some(last);
         Some(facts)
@@ -110,7 +112,8 @@ impl StorageReader {
 }
 
 impl Said {
-    fn ask(facts: &StorageFacts) -> Self {
+    /// Asks again.
+    fn again(self, facts: &StorageFacts) -> Self {
         let begun = Instant::now();
         let left = || LIMIT.saturating_sub(begun.elapsed());
         let paths = match facts.multipath.is_empty() {
@@ -118,10 +121,27 @@ impl Said {
             false => multipath::asked(left()),
         };
         let ask = |name: &String| Some((name.clone(), zpool::asked(name, left())?));
-        Self {
+        let now = Self {
             paths,
             zpools: facts.zpools.keys().filter_map(ask).collect(),
             silent: left().is_zero(),
+        };
+        self.then(now, facts)
+    }
+
+    /// What is known once more was said. A program that does not answer, as when it waits for a disk or a lock, takes back nothing
+    /// of what it said of what is still there.
+    fn then(mut self, now: Self, facts: &StorageFacts) -> Self {
+        let maps = facts.multipath.values();
+        let there: BTreeSet<&String> = maps.flat_map(|map| map.paths.keys()).collect();
+        self.paths.extend(now.paths);
+        self.paths.retain(|name, _| there.contains(name));
+        self.zpools.extend(now.zpools);
+        self.zpools
+            .retain(|name, _| facts.zpools.contains_key(name));
+        Self {
+            silent: now.silent,
+            ..self
         }
     }
 }
@@ -169,7 +189,58 @@ fn merge(facts: &mut StorageFacts, said: &Said) {
 
 #[cfg(test)]
 mod tests {
+    use hawser_model::storage::MultipathFacts;
+
     use super::*;
+
+    #[test]
+    fn what_is_not_answered_about_stays_as_it_was_said_to_be() {
+        let path = |name: &str| (name.to_owned(), PathFacts::default());
+        let map = |names: &[&str]| MultipathFacts {
+            name: "mpatha".into(),
+            paths: names.iter().map(|name| path(name)).collect(),
+        };
+        let pool = |errors: Option<&str>| ZpoolFacts {
+            state: "ONLINE".into(),
+            errors: errors.map(str::to_owned),
+            ..ZpoolFacts::default()
+        };
+        let facts = |names: &[&str]| StorageFacts {
+            multipath: [("36001405aa".to_owned(), map(names))].into(),
+            zpools: ["tank", "data"]
+                .map(|name| (name.into(), pool(None)))
+                .into(),
+            ..StorageFacts::default()
+        };
+        let both = facts(&["sda", "sdb"]);
+        let said = Said {
+            paths: multipath::parsed("sda active ready\nsdb failed faulty\n"),
+            zpools: [("tank".to_owned(), pool(Some("3 data errors")))].into(),
+            silent: false,
+        };
+        let silent = || Said {
+            zpools: [("data".to_owned(), pool(None))].into(),
+            silent: true,
+            ..Said::default()
+        };
+        let said = said.then(silent(), &both);
+        let mut merged = both.clone();
+        merge(&mut merged, &said);
+        let paths = &merged.multipath["36001405aa"].paths;
+        assert!(paths["sda"].is_well() && !paths["sdb"].is_well());
+        assert_eq!(
+            merged.zpools["tank"].errors.as_deref(),
+            Some("3 data errors")
+        );
+        assert!(said.silent && !is_well(&both, &said));
+        // What answers again is as it says, and a path that was away is not what it was before.
+        let well = Said {
+            zpools: [("tank".to_owned(), pool(None))].into(),
+            ..Said::default()
+        };
+        let said = said.then(well, &facts(&["sda"])).then(silent(), &both);
+        assert!(said.zpools["tank"].errors.is_none() && !said.paths.contains_key("sdb"));
+    }
 
     /// A file below a root, with the folders above it.
     fn put(root: &Path, path: &str, text: &str) {

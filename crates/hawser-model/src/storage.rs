@@ -142,6 +142,11 @@ impl StorageFacts {
 }
 
 impl PathFacts {
+    /// Whether multipathd has said something of it.
+    pub fn is_told(&self) -> bool {
+        self.used.is_some() || self.checked.is_some()
+    }
+
     /// Whether input and output can go by it, as far as multipathd has said. A ghost path answers and takes none until its
     /// controller takes over, which is how such an array works.
     pub fn is_well(&self) -> bool {

@@ -19,7 +19,7 @@ const HEARTBEAT: &str = "heartbeat-link-down";
 const SWITCH: &str = "links-of-one-switch-down";
 
 /// What a head's disks say of a ZFS pool, device by device; and what `status` says of the same pool, whose cluster it knows.
-const ZPOOL: &str = "zpool-degraded";
+pub(crate) const ZPOOL: &str = "zpool-degraded";
 
 /// Makes one alarm of those that belong together, worst first.
 pub fn grouped(alarms: Vec<Alarm>, topology: &Topology) -> Vec<Alarm> {

@@ -2,6 +2,10 @@
 
 use hawser_account::standing_codes;
 use hawser_cluster::live::Sign;
+use hawser_model::storage::{PathFacts, StorageFacts};
+
+use crate::group::ZPOOL;
+use crate::judge::Sighting;
 
 /// Signs that are judged by what is read more often than the view of the cluster.
 pub(crate) const NEWER: [Sign; 4] = [
@@ -66,6 +70,25 @@ impl Sources {
             _ if standing_codes().any(|known| known == code) => host,
             _ => host && self.counted && self.links && self.view,
         }
+    }
+}
+
+/// Whether multipathd, or ZFS, has said something of what this is about, if it is there.
+pub(crate) fn is_told(storage: &StorageFacts, it: &Sighting) -> bool {
+    let Some(name) = &it.place.object else {
+        return true;
+    };
+    match it.code.as_str() {
+        "multipath-path-lost" => {
+            let maps = storage.multipath.values().filter(|map| map.name == *name);
+            let mut paths = maps.flat_map(|map| map.paths.values());
+            paths.all(PathFacts::is_told)
+        }
+        ZPOOL => {
+            let pool = storage.zpools.get(name);
+            pool.is_none_or(|pool| !pool.devices.is_empty())
+        }
+        _ => true,
     }
 }
 

@@ -25,7 +25,7 @@ use hawser_model::topology::Topology;
 use crate::judge::{Sighting, sightings};
 use crate::keeper::Keeper;
 use crate::running::{At, Running};
-use crate::sources::{NEWER, Sources};
+use crate::sources::{NEWER, Sources, is_told};
 use crate::wants::{Read, Wants};
 
 /// Lost pings are counted over so long.
@@ -252,7 +252,11 @@ impl Resident {
         let judgement = judgement.unwrap_or_else(|| self.judged_anew(now));
         let seen = judgement.sightings.clone();
         self.judgement = Some(judgement);
-        let is_read = |it: &Sighting| self.sources.tell_of(&it.code);
+        let storage = self.standing.facts.storage.as_ref();
+        let is_read = |it: &Sighting| {
+            let is_told = storage.is_none_or(|storage| is_told(storage, it));
+            self.sources.tell_of(&it.code) && is_told
+        };
         self.keeper.take_of(now, self.time_of_day, seen, &is_read);
         let at = At {
             now,

@@ -22,7 +22,7 @@ pub(super) fn after(things: Option<(usize, How)>) {
     AFTER.set(things);
 }
 
-pub(super) fn lasting() -> Result<(), KernelError> {
+pub(crate) fn lasting() -> Result<(), KernelError> {
     match AFTER.get() {
         None => Ok(()),
         Some((0, How::Killed)) => {

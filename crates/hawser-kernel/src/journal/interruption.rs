@@ -109,6 +109,60 @@ fn a_run_that_is_killed_or_finds_a_full_disk_anywhere_is_healed_by_the_next() {
     });
 }
 
+/// Of a card of two, whose CPUs the kernel is told one after the other.
+fn interrupts(place: &Path) -> Knob {
+    for number in [24, 25] {
+        let folder = place.join(format!("proc/irq/{number}"));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("smp_affinity_list"), "0-3\n").unwrap();
+        let card = place.join("sys/class/net/eth0/device/msi_irqs");
+        fs::create_dir_all(&card).unwrap();
+        fs::write(card.join(number.to_string()), "").unwrap();
+    }
+    Knob::Interrupts {
+        interface: "eth0".into(),
+    }
+}
+
+#[test]
+fn a_turn_that_is_ended_between_two_parts_of_a_knob_is_undone_in_both() {
+    on_a_host(|journal, place| {
+        let knob = interrupts(place);
+        let value = || journal.knobs.read(&knob).unwrap().value;
+        let run = || {
+            let number = journal.begin(&knob, "24=0 25=1", &dead())?.number;
+            journal.turn(number, Arm::Before)?;
+            journal.turn(number, Arm::After)?;
+            journal.keep(number, Vec::new())?;
+            journal.undo(number).map(drop)
+        };
+        for how in [How::Killed, How::Failing] {
+            for things in 0.. {
+                interrupted::after(Some((things, how)));
+                let outcome = catch_unwind(AssertUnwindSafe(run));
+                interrupted::after(None);
+                let at = format!("{how:?} after {things}: {}", value());
+                journal.recover().unwrap();
+                for change in journal.changes().unwrap().changes {
+                    assert_eq!(journal.undo(change.number).unwrap().left_at, None, "{at}");
+                }
+                assert_eq!(value(), "24=0-3 25=0-3", "{at}");
+                assert!(!place.join("a").exists(), "{at}");
+                if matches!(outcome, Ok(Ok(()))) {
+                    assert!(things > 15, "{things} things last in a run");
+                    break;
+                }
+            }
+        }
+        // A part that somebody else has set is left, and the others come back.
+        journal.begin(&knob, "24=0 25=1", &dead()).unwrap();
+        journal.knobs.write(&knob, "25=2").unwrap();
+        let undone = journal.recover().unwrap();
+        assert_eq!(undone[0].left_at.as_deref(), Some("24=0-3 25=2"));
+        assert_eq!(value(), "24=0-3 25=2");
+    });
+}
+
 #[test]
 fn an_undo_whose_file_cannot_be_written_keeps_its_entry() {
     on_a_host(|journal, place| {

@@ -15,6 +15,7 @@ mod folder;
 mod guard;
 mod owner;
 mod persist;
+mod undo;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,6 @@ use std::path::{Path, PathBuf};
 use hawser_files::Expected;
 use hawser_model::knob::{Change, Knob, RecordedChanges, Standing, Undone};
 
-use crate::knobs::same;
 use crate::{KernelError, Knobs};
 use entry::Entry;
 use folder::{Folder, Recorded};
@@ -204,48 +204,6 @@ impl Journal {
         })
     }
 
-    fn undo_where(
-        &self,
-        folder: &Folder,
-        due: impl Fn(&Entry) -> bool,
-    ) -> Result<Vec<Undone>, KernelError> {
-        let mut undone = Vec::new();
-        let mut failed = None;
-        // The last change first: two of one knob come back to the value before the first.
-        for entry in folder.recorded()?.entries.into_iter().rev() {
-            if due(&entry) {
-                match self.undo_entry(folder, entry) {
-                    Ok(one) => undone.push(one),
-                    Err(error) => failed = failed.or(Some(error)),
-                }
-            }
-        }
-        failed.map_or(Ok(undone), Err)
-    }
-
-    /// The entry goes last: until then all that is left of the change can be found by it.
-    fn undo_entry(&self, folder: &Folder, entry: Entry) -> Result<Undone, KernelError> {
-        let back = self.restore(&entry)?;
-        let number = entry.change.number;
-        if let Some(path) = &entry.change.persisted_in {
-            // What somebody has put in its place is his, and holds no part of ours.
-            if !persist::is_foreign(Path::new(path), self.expected) {
-                self.write_file(&folder.recorded()?, path, Some(number))?;
-            }
-        }
-        folder.remove(number)?;
-        let (left_at, gone) = match back {
-            Back::Old => (None, false),
-            Back::Gone => (None, true),
-            Back::Others(found) => (Some(found), false),
-        };
-        Ok(Undone {
-            change: entry.change,
-            left_at,
-            gone,
-        })
-    }
-
     /// Brings all files of Hawser's in line with the entries.
     fn write_files(&self, folder: &Folder) -> Result<(), KernelError> {
         let recorded = folder.recorded()?;
@@ -286,60 +244,17 @@ impl Journal {
         lasting()?;
         self.knobs.write(knob, value)
     }
-
-    /// Puts the old value back, unless somebody else has turned the knob since.
-    fn restore(&self, entry: &Entry) -> Result<Back, KernelError> {
-        let change = &entry.change;
-        if self.has_ended(entry) {
-            return Ok(Back::Gone);
-        }
-        // A boot brings the host's own values back by itself, so what is found then is not ours
-        // unless it is the very value that was persisted.
-        let found = self.knobs.read(&change.knob)?.value;
-        if same(&change.knob, &found, &change.before) {
-            return Ok(Back::Old);
-        }
-        let ours = same(&change.knob, &found, &change.after)
-            || (!entry.settled && entry.owner.of_this_boot());
-        if !ours {
-            return Ok(Back::Others(found));
-        }
-        let now = self.set(&change.knob, &change.before)?;
-        if !same(&change.knob, &now, &change.before) {
-            return Err(KernelError::Absent(format!(
-                "{}: {} was put back, and the kernel made {now} of it",
-                change.knob, change.before
-            )));
-        }
-        Ok(Back::Old)
-    }
-
-    /// Whether the change ended by itself, with the socket that had it: after a boot a number may be another socket's.
-    fn has_ended(&self, entry: &Entry) -> bool {
-        let of_socket = matches!(entry.change.knob, Knob::SocketBuffer { .. });
-        of_socket && (!entry.owner.of_this_boot() || self.knobs.has_ended(&entry.change.knob))
-    }
-}
-
-/// What became of a value that was to be put back.
-enum Back {
-    /// It is in force.
-    Old,
-    /// What had it is gone.
-    Gone,
-    /// This one was found, which somebody else has set.
-    Others(String),
 }
 
 /// Passed before each thing that lasts: here tests interrupt a run.
 #[cfg(not(test))]
 #[expect(clippy::unnecessary_wraps, reason = "a test makes it fail")]
-const fn lasting() -> Result<(), KernelError> {
+pub(crate) const fn lasting() -> Result<(), KernelError> {
     Ok(())
 }
 
 #[cfg(test)]
-use interrupted::lasting;
+pub(crate) use interrupted::lasting;
 
 #[cfg(test)]
 mod interrupted;

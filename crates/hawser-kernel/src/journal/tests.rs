@@ -34,7 +34,7 @@ pub(super) fn on_a_host(test: impl FnOnce(Journal, &Path)) {
         fs::write(sysctls.join("net/ipv4").join(name), value).unwrap();
     }
     let knobs = Knobs {
-        sysctls,
+        root: place.into(),
         ..Knobs::default()
     };
     let journal = Journal {

@@ -11,6 +11,7 @@ mod module_parameter;
 mod namespace;
 mod nic;
 mod offload;
+mod parts;
 mod qdisc;
 mod receivers;
 mod socket_buffer;
@@ -22,6 +23,7 @@ use hawser_model::knob::{Knob, Scope, Setting};
 
 use crate::KernelError;
 
+pub(crate) use parts::{Parts, parts, same, with_parts};
 pub use receivers::receivers;
 
 /// The knobs of the host on which, and the network namespace in which, this is used.
@@ -30,15 +32,15 @@ pub struct Knobs {
     /// A handle of the machine's first network namespace, for a node that is not in it (a lab's):
     /// `net.core.rmem_default` and its like can be written nowhere else.
     pub machine_net: Option<PathBuf>,
-    /// Where the sysctls are: `/proc/sys`.
-    pub sysctls: PathBuf,
+    /// Below it are `proc` and `sys`: `/`.
+    pub root: PathBuf,
 }
 
 impl Default for Knobs {
     fn default() -> Self {
         Self {
             machine_net: None,
-            sysctls: "/proc/sys".into(),
+            root: "/".into(),
         }
     }
 }
@@ -78,9 +80,9 @@ impl Knobs {
             }
             Knob::Qdisc { interface: name } => qdisc::read(name).map(interface),
             Knob::InterruptAffinity { interrupt } => {
-                interrupt::read(*interrupt).map(|v| plain(v, Scope::Machine))
+                interrupt::read(&self.root, *interrupt).map(|v| plain(v, Scope::Machine))
             }
-            Knob::Interrupts { interface: name } => interrupt::of(name).map(interface),
+            Knob::Interrupts { interface: name } => interrupt::of(&self.root, name).map(interface),
             Knob::ReceiverSteering { .. } | Knob::ReceiverThreads { .. } => {
                 receivers::read(knob).map(interface)
             }
@@ -117,8 +119,10 @@ impl Knobs {
                 inode,
             } => socket_buffer::write(process, *local, *inode, value)?,
             Knob::Qdisc { interface } => qdisc::write(interface, value)?,
-            Knob::InterruptAffinity { interrupt } => interrupt::write(*interrupt, value)?,
-            Knob::Interrupts { interface } => interrupt::write_all(interface, value)?,
+            Knob::InterruptAffinity { interrupt } => {
+                interrupt::write(&self.root, *interrupt, value)?
+            }
+            Knob::Interrupts { interface } => interrupt::write_all(&self.root, interface, value)?,
             Knob::ReceiverSteering { .. } | Knob::ReceiverThreads { .. } => {
                 receivers::write(knob, value)?;
             }
@@ -141,16 +145,6 @@ impl Knobs {
             Knob::SocketBuffer { local, inode, .. } => socket_buffer::is_closed(*local, *inode),
             _ => false,
         }
-    }
-}
-
-/// Whether two values of a knob come to the same.
-pub(crate) fn same(knob: &Knob, one: &str, other: &str) -> bool {
-    match knob {
-        Knob::ReceiverSteering { .. } | Knob::ReceiverThreads { .. } => {
-            receivers::agree(one, other)
-        }
-        _ => one == other,
     }
 }
 

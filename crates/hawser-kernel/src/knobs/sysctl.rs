@@ -71,7 +71,7 @@ fn path(knobs: &Knobs, name: &str) -> Result<PathBuf, KernelError> {
             "sysctl {name}: only net.* can be turned"
         )));
     }
-    Ok(knobs.sysctls.join(sysctl_path(name)))
+    Ok(knobs.root.join("proc/sys").join(sysctl_path(name)))
 }
 
 /// The machine's, when it cannot be written here and there is a way there.

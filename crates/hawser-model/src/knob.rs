@@ -361,8 +361,8 @@ pub struct RecordedChanges {
 pub struct Undone {
     /// The change.
     pub change: Change,
-    /// The value that was found instead of the change's own: somebody else has turned the knob
-    /// since, and it was left alone. Absent when it has its old value again.
+    /// The value that the knob has instead of its old one: somebody else has turned it since, or a later change of the same
+    /// knob, which then has the old value to put back. It was left alone.
     pub left_at: Option<String>,
     /// There was nothing to put back: the socket that was changed is closed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -89,9 +89,10 @@ impl Journal {
     /// is as before.
     ///
     /// # Errors
-    /// The journal cannot be written, or the knob cannot be turned.
+    /// The journal cannot be written, the knob cannot be turned, or somebody else tries it now.
     pub fn begin(&self, knob: &Knob, value: &str, owner: &Owner) -> Result<Change, KernelError> {
         let folder = Folder::lock(&self.folder, self.expected)?;
+        self.free(&folder, knob, owner)?;
         let setting = self.knobs.read(knob)?;
         let change = Change {
             number: folder.next_number()?,
@@ -113,7 +114,7 @@ impl Journal {
             folder.write(&entry)
         });
         if let Err(error) = turned {
-            self.restore(&entry)?;
+            self.restore(&entry, &[])?;
             folder.remove(entry.change.number)?;
             return Err(error);
         }
@@ -260,5 +261,7 @@ pub(crate) use interrupted::lasting;
 mod interrupted;
 #[cfg(test)]
 mod interruption;
+#[cfg(test)]
+mod several;
 #[cfg(test)]
 mod tests;

@@ -341,8 +341,8 @@ pub struct UndoneChange {
     /// The change, as it was.
     #[serde(flatten)]
     pub change: ChangeReport,
-    /// The value that was found instead of the change's own, and was left alone: somebody else had set it. Absent
-    /// when the old value is back.
+    /// The value that was found instead of the change's own, and was left alone: somebody else had set it, or a later change of
+    /// the same knob, which then has the old value to put back. Absent when the old value is back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_at: Option<String>,
     /// There was nothing to put back: the socket that was changed is closed.

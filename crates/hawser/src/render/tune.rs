@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use hawser_account::trial::judge;
 use hawser_model::account::Account;
 use hawser_model::case::Case;
-use hawser_model::knob::{Knob, Scope, Undone, change_id};
+use hawser_model::knob::{Change, Knob, Scope, Undone, change_id};
 use hawser_model::names::HostName;
 use hawser_model::output::tune::{
     ChangeReport, CorosyncEffect, EngineEffect, RateEffect, SideEffects, TrialReport, TuneReport,
@@ -292,17 +292,22 @@ pub fn changes(changes: &[ChangeReport]) -> String {
     table.lines("  ").join("\n") + "\n"
 }
 
-/// What became of a change that was undone.
-pub fn undone(host: &HostName, undone: &Undone) -> String {
+/// What became of a change that was undone; `later` is one of the same knob that is in force.
+pub fn undone(host: &HostName, undone: &Undone, later: Option<&Change>) -> String {
     let change = &undone.change;
     let id = change_id(host, change.number);
-    match &undone.left_at {
-        None if undone.gone => format!(
+    match (&undone.left_at, later) {
+        (None, _) if undone.gone => format!(
             "{id}: {}: the socket is closed, and nothing is left of the change",
             change.knob
         ),
-        None => format!("{id}: {} is {} again", change.knob, change.before),
-        Some(found) => format!(
+        (None, _) => format!("{id}: {} is {} again", change.knob, change.before),
+        (Some(found), Some(later)) => format!(
+            "{id}: {} stays {found}, as {later} has set it since: `hawser undo {later}` takes that back",
+            change.knob,
+            later = change_id(host, later.number)
+        ),
+        (Some(found), None) => format!(
             "{id}: {} is {found}, which somebody else has set since: left alone (before: {})",
             change.knob, change.before
         ),

@@ -114,7 +114,8 @@ pub fn undo(args: UndoArgs) -> miette::Result<ExitCode> {
     }
     let report = undo_all(&mut hosts, &due, begun, args.timeout, |name, undone| {
         if !args.json {
-            say!("{}", render::tune::undone(name, undone));
+            let later = later(&all, name, undone);
+            say!("{}", render::tune::undone(name, undone, later));
         }
     });
     if args.json {
@@ -166,6 +167,21 @@ fn undo_all(
         }
     }
     report
+}
+
+/// The later change of the same knob that has left it at what was found.
+fn later<'a>(
+    all: &'a [(HostName, Change)],
+    host: &HostName,
+    undone: &Undone,
+) -> Option<&'a Change> {
+    let mut own = all.iter().filter(|(name, _)| name == host);
+    let found = own.rfind(|(_, it)| {
+        it.knob == undone.change.knob
+            && it.number > undone.change.number
+            && undone.left_at.as_ref() == Some(&it.after)
+    });
+    found.map(|(_, later)| later)
 }
 
 /// The nodes, and who is beside switches that have changes of their own.
@@ -263,6 +279,26 @@ mod tests {
             not_persisted: None,
             together: Vec::new(),
         }
+    }
+
+    #[test]
+    fn a_later_change_of_the_same_knob_is_named_and_not_somebody_else() {
+        let host = HostName::from("head1");
+        let all = [1, 2].map(|number| (host.clone(), change(number)));
+        let told = |left_at: &str, number| {
+            let undone = Undone {
+                change: change(number),
+                left_at: Some(left_at.into()),
+                gone: false,
+            };
+            render::tune::undone(&host, &undone, later(&all, &host, &undone))
+        };
+        assert_eq!(
+            told("425984", 1),
+            "head1-1: net.core.rmem_max stays 425984, as head1-2 has set it since: `hawser undo head1-2` takes that back"
+        );
+        assert!(told("1", 1).contains("which somebody else has set since"));
+        assert!(told("425984", 2).contains("which somebody else has set since"));
     }
 
     #[test]

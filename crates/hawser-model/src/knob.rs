@@ -364,7 +364,7 @@ pub struct Undone {
     /// The value that the knob has instead of its old one: somebody else has turned it since, or a later change of the same
     /// knob, which then has the old value to put back. It was left alone.
     pub left_at: Option<String>,
-    /// There was nothing to put back: the socket that was changed is closed.
+    /// There was nothing to put back: the socket that was changed is closed, or the host has booted since.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub gone: bool,
 }

@@ -1,6 +1,6 @@
 //! An entry of the journal: a change, whose it is, and whether the kernel was told.
 
-use hawser_model::knob::Change;
+use hawser_model::knob::{Change, Standing};
 use serde::{Deserialize, Serialize};
 
 use super::owner::Owner;
@@ -55,6 +55,11 @@ impl Entry {
             own if own == number => Ok(entry),
             own => Err(format!("the entry in it has the number {own}")),
         }
+    }
+
+    /// Whether it is a trial whose owner is gone.
+    pub(super) fn is_left(&self) -> bool {
+        self.change.standing == Standing::Trial && !self.owner.lives()
     }
 
     pub(super) fn to_text(&self) -> Vec<u8> {

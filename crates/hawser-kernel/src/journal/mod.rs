@@ -183,10 +183,7 @@ impl Journal {
             return Ok(Vec::new());
         }
         let folder = Folder::lock(&self.folder, self.expected)?;
-        let undone = self.undo_where(&folder, |e| {
-            let left = e.change.standing == Standing::Trial && !e.owner.lives();
-            left || (e.change.standing == Standing::Kept && self.has_ended(e))
-        });
+        let undone = self.undo_where(&folder, |e| e.is_left() || self.has_ended(e));
         self.write_files(&folder)?;
         undone
     }

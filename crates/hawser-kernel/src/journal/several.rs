@@ -1,8 +1,8 @@
-//! Several changes of one knob.
+//! Several changes of one knob, and changes whose boot is over.
 
 use std::fs;
 
-use hawser_model::knob::Knob;
+use hawser_model::knob::{Knob, Standing};
 
 use super::tests::on_a_host;
 use super::*;
@@ -29,6 +29,14 @@ fn dead() -> Owner {
     }
 }
 
+/// One that ran before the host booted.
+fn of_another_boot() -> Owner {
+    Owner {
+        boot: "other".to_owned(),
+        ..Owner::own().unwrap()
+    }
+}
+
 /// Another process, which runs as long as the tests.
 fn foreign() -> Owner {
     let pid = nix::unistd::getppid();
@@ -43,6 +51,14 @@ fn foreign() -> Owner {
 fn keep(journal: &Journal, value: &str) -> Change {
     let change = journal.begin(&knob(), value, &dead()).unwrap();
     journal.keep(change.number, Vec::new()).unwrap()
+}
+
+/// As the journal has it after a boot.
+fn entry(journal: &Journal, change: Change, owner: Owner) {
+    let mut entry = Entry::new(change, owner);
+    entry.settled = true;
+    let folder = Folder::lock(&journal.folder, journal.expected).unwrap();
+    folder.write(&entry).unwrap();
 }
 
 #[test]
@@ -151,4 +167,33 @@ fn a_knob_that_another_process_tries_is_not_turned() {
         journal.keep(1, Vec::new()).unwrap();
         assert_eq!(journal.begin(&knob(), "50", &own).unwrap().before, "44");
     });
+}
+
+#[test]
+fn what_a_boot_has_ended_is_forgotten_and_the_hosts_own_value_left() {
+    for (standing, persisted, then) in [
+        (Standing::Trial, false, "44"),
+        (Standing::Kept, false, "44"),
+        (Standing::Kept, true, "30"),
+    ] {
+        on_a_host(|journal, place| {
+            let mut change = keep(&journal, "44");
+            change.standing = standing;
+            if !persisted {
+                change.persisted_in = None;
+            }
+            entry(&journal, change, of_another_boot());
+            let undone = journal.recover().unwrap();
+            assert_eq!(undone.len(), usize::from(!persisted));
+            assert!(undone.iter().all(|it| it.gone && it.left_at.is_none()));
+            assert_eq!(value(place), "44");
+            // What its file has set again is still Hawser's.
+            if persisted {
+                journal.undo(1).unwrap();
+            }
+            assert_eq!(value(place), then);
+            assert!(!place.join("a").exists());
+            assert!(!place.join("etc/sysctl.d/60-hawser.conf").exists());
+        });
+    }
 }

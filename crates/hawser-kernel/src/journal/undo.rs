@@ -141,10 +141,15 @@ impl Journal {
         })
     }
 
-    /// Whether the change ended by itself, with the socket that had it: after a boot a number may be another socket's.
+    /// Whether the change ended by itself: with the socket that had it, or, if no file makes it last, with a boot. What is
+    /// found after that is the host's own, also if it is the same value.
     pub(super) fn has_ended(&self, entry: &Entry) -> bool {
+        let lasts = entry.change.standing == Standing::Kept && entry.change.persisted_in.is_some();
+        if !lasts && !entry.owner.of_this_boot() {
+            return true;
+        }
         let of_socket = matches!(entry.change.knob, Knob::SocketBuffer { .. });
-        of_socket && (!entry.owner.of_this_boot() || self.knobs.has_ended(&entry.change.knob))
+        of_socket && self.knobs.has_ended(&entry.change.knob)
     }
 }
 

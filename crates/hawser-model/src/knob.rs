@@ -338,7 +338,7 @@ pub struct Change {
     pub standing: Standing,
     /// The file that makes it last over a reboot.
     pub persisted_in: Option<String>,
-    /// Why there is none, for a kept change.
+    /// Why there is none, for a kept change. For a trial, why it is still there although its agent is gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_persisted: Option<String>,
     /// Ids of all changes that are one with this, itself included, in the order in which they were
@@ -364,7 +364,8 @@ pub struct Undone {
     /// The value that the knob has instead of its old one: somebody else has turned it since, or a later change of the same
     /// knob, which then has the old value to put back. It was left alone.
     pub left_at: Option<String>,
-    /// There was nothing to put back: the socket that was changed is closed, or the host has booted since.
+    /// There was nothing to put back: what was changed is gone (a closed socket, a removed interface), or the host has booted
+    /// since.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub gone: bool,
 }

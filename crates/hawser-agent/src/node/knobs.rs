@@ -34,13 +34,10 @@ struct Open {
     owner: Owner,
     /// Started with the first trial.
     guard: Option<Companion>,
-    /// Nothing is left of agents that were killed.
-    recovered: bool,
 }
 
 impl Changes {
-    /// What a killed agent has left is undone at once; if that fails, the first trial tries again and
-    /// says why.
+    /// What a killed agent has left is undone at once; what cannot be, a trial of the same knob tries again and says why.
     pub(crate) fn new(context: AgentContext) -> Self {
         let mut changes = Self {
             context,
@@ -54,8 +51,6 @@ impl Changes {
     pub(crate) fn begin(&mut self, knob: &Knob, value: &str) -> Result<Change, Declined> {
         let context = self.context.clone();
         let open = self.open()?;
-        // A trial begins on a host on which nothing is left of others.
-        open.recover()?;
         open.guard(&context)?;
         Ok(open.journal.begin(knob, value, &open.owner)?)
     }
@@ -69,13 +64,12 @@ impl Changes {
     /// that fails, changes can still be listed, kept and undone.
     fn open(&mut self) -> Result<&mut Open, Declined> {
         if self.open.is_none() {
-            let mut open = Open {
+            let open = Open {
                 journal: journal(&self.context),
                 owner: Owner::own()?,
                 guard: None,
-                recovered: false,
             };
-            let _said_by_begin = open.recover();
+            let _said_by_begin = open.journal.recover();
             self.open = Some(open);
         }
         Ok(self.open.as_mut().expect("just opened"))
@@ -83,15 +77,6 @@ impl Changes {
 }
 
 impl Open {
-    /// Undoes what a killed agent has left, unless that is done.
-    fn recover(&mut self) -> Result<(), Declined> {
-        if !self.recovered {
-            self.journal.recover()?;
-            self.recovered = true;
-        }
-        Ok(())
-    }
-
     /// A guard stands, or no knob is turned.
     fn guard(&mut self, context: &AgentContext) -> Result<(), Declined> {
         // One that was killed by somebody is replaced.

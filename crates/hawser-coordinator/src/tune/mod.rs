@@ -18,7 +18,7 @@ use hawser_account::trial::needless;
 use hawser_agent::questions::ReadChanges;
 use hawser_host::{Host, HostError, Hosts};
 use hawser_model::case::{Absent, Case, Stopped};
-use hawser_model::knob::{Change, Knob, Scope, change_id};
+use hawser_model::knob::{Change, Knob, Scope, Standing, change_id};
 use hawser_model::names::{HostName, LinkName};
 use hawser_model::trial::{Also, DRY_RUN, Trial, Tuning};
 
@@ -59,7 +59,7 @@ pub enum TuneError {
         /// Those that are, or may be.
         left: Vec<(HostName, Change)>,
     },
-    /// The hosts have changes of trials that their own guards have not undone.
+    /// A host has a trial of an agent that runs.
     #[error("{host}: change {number} of an earlier tune is still a trial of a running agent")]
     Busy {
         /// The host.
@@ -171,7 +171,8 @@ const ENGINE_STARTS: &str =
 fn no_trial_is_open(agents: &mut Hosts) -> Result<(), TuneError> {
     for (host, agent) in agents.iter_mut() {
         let changes = agent.ask(&ReadChanges)?.changes;
-        let trial = |c: &&Change| c.standing == hawser_model::knob::Standing::Trial;
+        // One with a reason has no agent any more: it is in the way of its own knob alone.
+        let trial = |c: &&Change| c.standing == Standing::Trial && c.not_persisted.is_none();
         if let Some(change) = changes.iter().find(trial) {
             return Err(TuneError::Busy {
                 host: host.clone(),

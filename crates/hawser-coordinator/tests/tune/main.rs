@@ -12,6 +12,7 @@ mod world;
 use std::collections::BTreeSet;
 
 use hawser_host::sim::Wire;
+use hawser_model::knob::{Change, Knob, Scope, Standing};
 use hawser_model::trial::{Trial, Tuning};
 use hawser_model::units::Packets;
 
@@ -43,6 +44,34 @@ fn what_cures_is_kept_and_all_else_is_as_it_was() {
         lost.into_iter()
             .all(|phase| phase.receiver.received == phase.sender.sent)
     );
+}
+
+#[test]
+fn a_trial_under_way_ends_a_tune_at_once_and_one_whose_agent_is_gone_does_not() {
+    for (gone, goes_on) in [(None, false), (Some("its agent is gone"), true)] {
+        let world = World::new();
+        let name = "net.core.optmem_max".to_owned();
+        let left = Change {
+            number: 1,
+            knob: Knob::Sysctl { name },
+            scope: Scope::Namespace,
+            before: "1".into(),
+            after: "2".into(),
+            standing: Standing::Trial,
+            persisted_in: None,
+            not_persisted: gone.map(str::to_owned),
+            together: Vec::new(),
+        };
+        world.changes().insert("head1".into(), vec![left]);
+        match tuned(&world, &Wire::default()) {
+            Ok(tuning) => assert!(goes_on && tuning.trials.iter().any(|trial| trial.kept)),
+            Err(error) => {
+                let words =
+                    "head1: change 1 of an earlier tune is still a trial of a running agent";
+                assert!(!goes_on && error.to_string() == words, "{error}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -62,6 +62,16 @@ impl Entry {
         self.change.standing == Standing::Trial && !self.owner.lives()
     }
 
+    /// The change, for those who ask what is recorded.
+    pub(super) fn told(self) -> Change {
+        let left = self.is_left();
+        let mut change = self.change;
+        if left {
+            change.not_persisted = Some("its agent is gone, and it is not undone yet".to_owned());
+        }
+        change
+    }
+
     pub(super) fn to_text(&self) -> Vec<u8> {
         serde_json::to_vec_pretty(self).expect("an entry is always JSON")
     }

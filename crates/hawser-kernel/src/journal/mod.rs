@@ -80,7 +80,7 @@ impl Journal {
     pub fn changes(&self) -> Result<RecordedChanges, KernelError> {
         let recorded = folder::recorded(&self.folder, self.expected)?;
         Ok(RecordedChanges {
-            changes: recorded.entries.into_iter().map(|e| e.change).collect(),
+            changes: recorded.entries.into_iter().map(Entry::told).collect(),
             unreadable: recorded.unreadable,
         })
     }

@@ -1,4 +1,4 @@
-//! Several changes of one knob, and changes whose boot is over.
+//! Several changes of one knob, and changes whose boot or object is gone.
 
 use std::fs;
 
@@ -170,6 +170,35 @@ fn a_knob_that_another_process_tries_is_not_turned() {
 }
 
 #[test]
+fn a_trial_that_cannot_be_undone_blocks_its_own_knob_alone() {
+    on_a_host(|journal, place| {
+        let own = Owner::own().unwrap();
+        journal.begin(&knob(), "44", &dead()).unwrap();
+        fs::remove_file(file(place)).unwrap();
+        fs::create_dir(file(place)).unwrap();
+        journal.recover().unwrap_err();
+        let left = &journal.changes().unwrap().changes[0];
+        assert_eq!(
+            left.not_persisted.as_deref(),
+            Some("its agent is gone, and it is not undone yet")
+        );
+        let ttl = Knob::Sysctl {
+            name: "net.ipv4.ip_default_ttl".into(),
+        };
+        let change = journal.begin(&ttl, "65", &own).unwrap();
+        assert_eq!(journal.changes().unwrap().changes[1].not_persisted, None);
+        journal.undo(change.number).unwrap();
+        journal.begin(&knob(), "50", &own).unwrap_err();
+        // Now it can: the trial begins on the host's own value.
+        fs::remove_dir(file(place)).unwrap();
+        fs::write(file(place), "44\n").unwrap();
+        let change = journal.begin(&knob(), "50", &own).unwrap();
+        assert_eq!(change.before, "30");
+        assert_eq!(journal.changes().unwrap().changes.len(), 1);
+    });
+}
+
+#[test]
 fn what_a_boot_has_ended_is_forgotten_and_the_hosts_own_value_left() {
     for (standing, persisted, then) in [
         (Standing::Trial, false, "44"),
@@ -196,4 +225,41 @@ fn what_a_boot_has_ended_is_forgotten_and_the_hosts_own_value_left() {
             assert!(!place.join("etc/sysctl.d/60-hawser.conf").exists());
         });
     }
+}
+
+#[test]
+fn a_change_of_what_is_gone_is_undone_with_its_file() {
+    on_a_host(|journal, place| {
+        let conf = place.join("etc/sysctl.d/60-hawser.conf");
+        keep(&journal, "44");
+        fs::remove_file(file(place)).unwrap();
+        assert_eq!(journal.recover().unwrap(), [], "it may come back");
+        assert!(conf.exists());
+        let undone = journal.undo(1).unwrap();
+        assert!(undone.gone && undone.left_at.is_none());
+        assert!(!conf.exists() && !place.join("a").exists());
+    });
+}
+
+#[test]
+fn a_dead_owners_trial_of_what_is_gone_is_forgotten() {
+    on_a_host(|journal, place| {
+        fs::create_dir_all(place.join("sys/class/net/eth0")).unwrap();
+        let change = journal.begin(&knob(), "44", &dead()).unwrap();
+        fs::remove_file(file(place)).unwrap();
+        for (number, interface) in [(2, "eth0"), (3, "eth1")] {
+            let interface = interface.into();
+            let of_card = Change {
+                number,
+                knob: Knob::Interrupts { interface },
+                ..change.clone()
+            };
+            entry(&journal, of_card, dead());
+        }
+        // That of eth0, which is there and has no such setting in these tests.
+        journal.recover().unwrap_err();
+        let left = journal.changes().unwrap().changes;
+        assert_eq!(left.len(), 1);
+        assert_eq!(left[0].number, 2);
+    });
 }

@@ -116,7 +116,7 @@ impl Journal {
     /// Puts the old value back, but for what `later` changes or somebody else have turned since.
     pub(super) fn restore(&self, entry: &Entry, later: &[Entry]) -> Result<Back, KernelError> {
         let knob = &entry.change.knob;
-        if self.has_ended(entry) {
+        if self.has_ended(entry) || self.knobs.has_ended(knob) {
             return Ok(Back::Gone);
         }
         let found = self.knobs.read(knob)?.value;
@@ -148,6 +148,7 @@ impl Journal {
         if !lasts && !entry.owner.of_this_boot() {
             return true;
         }
+        // An interface may come back, and a file that makes the change last applies to it again.
         let of_socket = matches!(entry.change.knob, Knob::SocketBuffer { .. });
         of_socket && self.knobs.has_ended(&entry.change.knob)
     }

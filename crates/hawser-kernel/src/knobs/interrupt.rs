@@ -10,7 +10,7 @@ use hawser_model::names::InterfaceName;
 use crate::journal::lasting;
 use crate::{KernelError, proc};
 
-fn path(root: &Path, interrupt: u32) -> PathBuf {
+pub(super) fn path(root: &Path, interrupt: u32) -> PathBuf {
     root.join(format!("proc/irq/{interrupt}/smp_affinity_list"))
 }
 

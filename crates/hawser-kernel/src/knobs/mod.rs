@@ -17,7 +17,7 @@ mod receivers;
 mod socket_buffer;
 mod sysctl;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use hawser_model::knob::{Knob, Scope, Setting};
 
@@ -138,12 +138,21 @@ impl Knobs {
         Ok(after)
     }
 
-    /// Whether what the knob turns has ended, and its setting with it: a socket that is closed. What cannot be read has
-    /// not ended.
+    /// Whether what the knob turns is gone, and its setting with it: a socket that is closed, an interface that was removed.
+    /// What cannot be read is not gone.
     pub(crate) fn has_ended(&self, knob: &Knob) -> bool {
+        let gone = |path: PathBuf| matches!(path.try_exists(), Ok(false));
         match knob {
             Knob::SocketBuffer { local, inode, .. } => socket_buffer::is_closed(*local, *inode),
-            _ => false,
+            Knob::Sysctl { name } => sysctl::is_absent(self, name),
+            Knob::InterruptAffinity { interrupt } => gone(interrupt::path(&self.root, *interrupt)),
+            Knob::ModuleParameter { module, .. } => gone(Path::new("/sys/module").join(module)),
+            knob => knob.interface().is_some_and(|name| {
+                let all = self.root.join("sys/class/net");
+                let own = all.join(name.as_str());
+                let file = knob.attribute().unwrap_or_default();
+                all.exists() && gone(own.join(file))
+            }),
         }
     }
 }

@@ -65,6 +65,18 @@ pub(super) fn write(knobs: &Knobs, name: &str, value: &str) -> Result<(), Kernel
     }
 }
 
+/// Whether the kernel has none of that name (any more).
+pub(super) fn is_absent(knobs: &Knobs, name: &str) -> bool {
+    let Ok(path) = path(knobs, name) else {
+        return false;
+    };
+    let exists = match home(knobs, &path) {
+        Home::Here => path.try_exists().ok(),
+        Home::Machine(net) => machine::within(net, || Ok(path.try_exists().ok())).unwrap_or(None),
+    };
+    exists == Some(false)
+}
+
 fn path(knobs: &Knobs, name: &str) -> Result<PathBuf, KernelError> {
     if !name.starts_with("net.") || name.contains("..") {
         return Err(KernelError::Absent(format!(

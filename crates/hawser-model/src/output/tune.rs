@@ -345,7 +345,7 @@ pub struct UndoneChange {
     /// the same knob, which then has the old value to put back. Absent when the old value is back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_at: Option<String>,
-    /// There was nothing to put back: the socket that was changed is closed.
+    /// There was nothing to put back: what was changed is gone (a closed socket, a removed interface).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub gone: bool,
 }

@@ -296,9 +296,14 @@ pub fn changes(changes: &[ChangeReport]) -> String {
 pub fn undone(host: &HostName, undone: &Undone, later: Option<&Change>) -> String {
     let change = &undone.change;
     let id = change_id(host, change.number);
+    let socket = matches!(change.knob, Knob::SocketBuffer { .. });
     match (&undone.left_at, later) {
-        (None, _) if undone.gone => format!(
+        (None, _) if undone.gone && socket => format!(
             "{id}: {}: the socket is closed, and nothing is left of the change",
+            change.knob
+        ),
+        (None, _) if undone.gone => format!(
+            "{id}: {} does not exist any more, and nothing is left of the change",
             change.knob
         ),
         (None, _) => format!("{id}: {} is {} again", change.knob, change.before),

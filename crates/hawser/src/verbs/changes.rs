@@ -299,6 +299,15 @@ mod tests {
         );
         assert!(told("1", 1).contains("which somebody else has set since"));
         assert!(told("425984", 2).contains("which somebody else has set since"));
+        let gone = Undone {
+            change: change(1),
+            left_at: None,
+            gone: true,
+        };
+        assert_eq!(
+            render::tune::undone(&host, &gone, None),
+            "head1-1: net.core.rmem_max does not exist any more, and nothing is left of the change"
+        );
     }
 
     #[test]

@@ -59,7 +59,16 @@ type Edits<'a> = &'a [(&'a str, &'a str)];
 fn each_mistake_is_one_error_at_its_place() {
     let bmc = |n: &str| BMC.replace('N', n);
     let (one, two) = (bmc("1"), bmc("2"));
-    let cases: [(&str, Edits, u32); 12] = [
+    let device = |name: &str, port: &str| {
+        format!(
+            "{FENCING}\n[[fencing.device]]\nname = \"{name}\"\nagent = \"fence_apc\"\n\
+             ports = {{ head1 = \"{port}\", head2 = \"2\" }}\noptions = {{ ip = \"10.72.9.110\" }}\n"
+        )
+    };
+    let as_a_bmc = device("fence-head1", "1");
+    let divided = device("pdu", "1:3");
+    let digit = device("1st-pdu", "1");
+    let cases: [(&str, Edits, u32); 15] = [
         (
             "duplicate-address",
             &[("ring0 = \"10.72.0.2\"", "ring0 = \"10.72.0.1\"")],
@@ -87,6 +96,17 @@ fn each_mistake_is_one_error_at_its_place() {
                 (&two, ""),
                 (FENCING, "[fencing]\nnone = \"yes\"\n"),
             ],
+            0o600,
+        ),
+        (
+            "fence-device-named-as-a-bmc",
+            &[(FENCING, &as_a_bmc)],
+            0o600,
+        ),
+        ("port-that-pacemaker-divides", &[(FENCING, &divided)], 0o600),
+        (
+            "fence-device-that-begins-with-a-digit",
+            &[(FENCING, &digit)],
             0o600,
         ),
         ("secret-readable-by-all", &[], 0o644),

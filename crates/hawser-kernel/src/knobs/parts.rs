@@ -1,4 +1,4 @@
-//! The parts of a value. Some knobs are many settings, which the kernel is told one by one: `24=0-3 25=0-3`. Whoever is
+//! The parts of a value. Some knobs are many settings, which the kernel is told one by one: `24=0-3 25=0-3`, `adaptive off usecs 50`. Whoever is
 //! ended in the middle of a turn leaves some of them turned.
 
 use std::collections::BTreeMap;
@@ -8,10 +8,10 @@ use hawser_model::knob::Knob;
 /// Parts by what has them (an interrupt, a port) and their place in its value.
 pub(crate) type Parts<'a> = BTreeMap<(&'a str, usize), &'a str>;
 
-/// What stands between the parts of what one interrupt or port has; `None` of a knob that is one setting.
+/// What stands between the parts of what one interrupt, port or card has; `None` of a knob that is one setting.
 fn between(knob: &Knob) -> Option<&'static str> {
     match knob {
-        Knob::Interrupts { .. } => Some(" "),
+        Knob::Interrupts { .. } | Knob::Coalescing { .. } => Some(" "),
         Knob::ReceiverSteering { .. } => Some("/"),
         Knob::ReceiverThreads { .. } => Some(","),
         _ => None,
@@ -23,7 +23,7 @@ pub(crate) fn parts<'a>(knob: &Knob, value: &'a str) -> Parts<'a> {
     let Some(between) = between(knob) else {
         return Parts::from([(("", 0), value)]);
     };
-    let each = items(value).flat_map(|(name, value)| {
+    let each = each(knob, value).into_iter().flat_map(|(name, value)| {
         let parts = value.split(between).enumerate();
         parts.map(move |(place, part)| ((name, place), part))
     });
@@ -35,10 +35,14 @@ pub(crate) fn with_parts(knob: &Knob, value: &str, other: &Parts<'_>) -> String 
     let Some(between) = between(knob) else {
         return (*other.get(&("", 0)).unwrap_or(&value)).to_owned();
     };
-    let each = items(value).map(|(name, value)| {
+    let each = each(knob, value).into_iter().map(|(name, value)| {
         let parts = value.split(between).enumerate();
         let parts = parts.map(|(place, part)| *other.get(&(name, place)).unwrap_or(&part));
-        format!("{name}={}", parts.collect::<Vec<_>>().join(between))
+        let parts = parts.collect::<Vec<_>>().join(between);
+        match name {
+            "" => parts,
+            name => format!("{name}={parts}"),
+        }
     });
     each.collect::<Vec<_>>().join(" ")
 }
@@ -50,6 +54,14 @@ pub(crate) fn same(knob: &Knob, one: &str, other: &str) -> bool {
         .all(|(name, part)| other.get(name).is_none_or(|o| o == part))
 }
 
+/// What has parts, and its value. A card has no name in its own.
+fn each<'a>(knob: &Knob, value: &'a str) -> Vec<(&'a str, &'a str)> {
+    match knob {
+        Knob::Coalescing { .. } => vec![("", value)],
+        _ => items(value).collect(),
+    }
+}
+
 /// The items of `24=0-3 25=0-3`.
 pub(super) fn items(value: &str) -> impl Iterator<Item = (&str, &str)> {
     let items = value.split_whitespace();
@@ -58,6 +70,8 @@ pub(super) fn items(value: &str) -> impl Iterator<Item = (&str, &str)> {
 
 #[cfg(test)]
 mod tests {
+    use hawser_model::knob::Side;
+
     use super::*;
 
     fn steering() -> Knob {
@@ -87,11 +101,22 @@ mod tests {
         let mtu = Knob::Mtu {
             interface: "eth0".into(),
         };
+        let coalescing = Knob::Coalescing {
+            interface: "eth0".into(),
+            side: Side::Rx,
+        };
         for (knob, value, of, changed) in [
             (steering(), "a=1,0/2 b=3", ("a", 1), "a=1,0/X b=3"),
             (threads, "a=on,1 b=off,0", ("b", 0), "a=on,1 b=X,0"),
             (interrupts, "24=0,2-3 25=1", ("24", 0), "24=X 25=1"),
             (mtu, "1500", ("", 0), "X"),
+            // Some cards take the number before the switch.
+            (
+                coalescing,
+                "adaptive off usecs 50",
+                ("", 1),
+                "adaptive X usecs 50",
+            ),
         ] {
             assert_eq!(with_parts(&knob, value, &parts(&knob, value)), value);
             let other = Parts::from([(of, "X")]);

@@ -57,6 +57,9 @@ pub struct Trial {
     pub not_tried: Option<String>,
     /// It stayed.
     pub kept: bool,
+    /// What has another value than its own before, now that the trial is over: somebody else has set that meanwhile.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_at: Vec<LeftAt>,
     /// What the cluster engine of each host that has one counted during these windows.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub corosync: BTreeMap<HostName, RingGain>,
@@ -97,6 +100,17 @@ pub struct Also {
     pub host: HostName,
     /// Its knob; it gets the same value.
     pub knob: Knob,
+}
+
+/// A knob that did not get its old value back, and the value that it has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LeftAt {
+    /// The host, or the lab's switch.
+    pub host: HostName,
+    /// Its knob.
+    pub knob: Knob,
+    /// The value.
+    pub value: String,
 }
 
 /// The traffic of a trial: one phase of the check that showed the fault. Of a fan-out, `from` and `to`

@@ -60,7 +60,7 @@ pub fn section(page: &mut Page, trials: &[Trial], report: &TuneReport) {
 /// Before and after, as bars.
 fn proof(s: &mut Section<'_>, report: &TuneReport) {
     if report.changes.is_empty() {
-        return s.paragraph("Nothing was kept: every host is as it was.");
+        return s.paragraph(report.nothing_kept());
     }
     let row = |label: &str, check: &hawser_model::output::tune::TuneCheck| {
         let total = &check.packets.total;

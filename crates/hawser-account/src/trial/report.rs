@@ -8,7 +8,7 @@ use hawser_model::names::HostName;
 use hawser_model::output::tune::{
     ChangeReport, RateEffect, TrialReport, TuneCheck, TuneReport, WOULD_BE_TRIED,
 };
-use hawser_model::trial::{DRY_RUN, Pair, StreamRates, Trial, Tuning, Verdict};
+use hawser_model::trial::{DRY_RUN, LeftAt, Pair, StreamRates, Trial, Tuning, Verdict};
 
 use super::{Judgement, judge};
 use crate::packets::frames;
@@ -95,9 +95,28 @@ fn trial(trial: &Trial, before: &[Trial]) -> TrialReport {
         engine: super::engine::effect(trial),
         windows: 2 * (trial.pairs.len() + trial.left_out.len()) as u32,
         kept: trial.kept,
+        left_at: trial.left_at.iter().map(left_at).collect(),
         side_effects: super::side_effects::side_effects(trial),
-        note: note(trial, before, &judged),
+        note: notes(trial, before, &judged),
     }
+}
+
+/// What is said of the verdict, and of what was not put back.
+fn notes(trial: &Trial, before: &[Trial], judged: &Judgement) -> Option<String> {
+    let left: Vec<String> = trial.left_at.iter().map(left_at).collect();
+    let left = (!left.is_empty()).then(|| {
+        let left = left.join(", ");
+        format!("not put back, since somebody else has set it meanwhile: {left}")
+    });
+    let notes: Vec<String> = note(trial, before, judged)
+        .into_iter()
+        .chain(left)
+        .collect();
+    (!notes.is_empty()).then(|| notes.join("; "))
+}
+
+fn left_at(left: &LeftAt) -> String {
+    format!("{} on {} at {}", left.knob, left.host, left.value)
 }
 
 fn note(trial: &Trial, before: &[Trial], judged: &Judgement) -> Option<String> {

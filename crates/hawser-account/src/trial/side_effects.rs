@@ -64,6 +64,7 @@ mod tests {
             pairs,
             not_tried: None,
             kept: false,
+            left_at: Vec::new(),
             corosync: [("head1".into(), Default::default())].into(),
             left_out: Vec::new(),
             restarted: false,

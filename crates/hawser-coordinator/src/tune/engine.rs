@@ -141,12 +141,12 @@ pub(super) fn run(
     match proven {
         Ok(true) => Ok(Some(turned)),
         Ok(false) => {
-            turned.undo(agents, around)?;
+            turned.undo(agents, around, trial)?;
             Ok(None)
         }
         Err(error) => {
             // The first error is the one to tell; an agent that is gone has its guard.
-            let _guarded = turned.undo(agents, around);
+            let _guarded = turned.undo(agents, around, trial);
             Err(error)
         }
     }

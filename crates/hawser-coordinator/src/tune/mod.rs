@@ -114,6 +114,18 @@ struct Survivor {
     at_once: bool,
 }
 
+impl Survivor {
+    fn undo(
+        &self,
+        agents: &mut Hosts,
+        around: &dyn TuneEnv,
+        trials: &mut [Trial],
+    ) -> Result<(), TuneError> {
+        let trial = &mut trials[self.trial];
+        self.turned.undo(agents, around, trial)
+    }
+}
+
 /// Tries everything that might cure what `case` found, and keeps what does; with `placebos`, tries
 /// so many changes that do nothing instead.
 ///
@@ -204,7 +216,7 @@ fn experiment(
         Err(error) => {
             // An agent that is gone has its guard.
             for survivor in survivors.iter().rev() {
-                let _guarded = survivor.turned.undo(agents, around);
+                let _guarded = survivor.undo(agents, around, &mut trials);
             }
             return Err(error);
         }
@@ -275,7 +287,7 @@ fn try_all(
                 let closed = survivors.iter().position(|s| s.trial >= first);
                 if let Some(closed) = closed {
                     // Its socket was closed: the journal forgets it.
-                    survivors.remove(closed).turned.undo(agents, around)?;
+                    survivors.remove(closed).undo(agents, around, trials)?;
                     aside.clear();
                 }
             }
@@ -299,7 +311,7 @@ fn try_all(
                 }
             }
         }
-        take_back(agents, around, survivors, &aside, cured.is_none())?;
+        take_back(agents, around, trials, survivors, (&aside, cured.is_none()))?;
     }
     Ok(())
 }
@@ -308,9 +320,9 @@ fn try_all(
 fn take_back(
     agents: &mut Hosts,
     around: &dyn TuneEnv,
+    trials: &mut [Trial],
     survivors: &mut Vec<Survivor>,
-    aside: &[usize],
-    needed: bool,
+    (aside, needed): (&[usize], bool),
 ) -> Result<(), TuneError> {
     for trial in aside {
         let Some(place) = survivors.iter().position(|s| s.trial == *trial) else {
@@ -318,7 +330,7 @@ fn take_back(
         };
         match needed {
             true => survivors[place].turned.turn(agents, around, true)?,
-            false => survivors.remove(place).turned.undo(agents, around)?,
+            false => survivors.remove(place).undo(agents, around, trials)?,
         }
     }
     Ok(())
@@ -344,7 +356,7 @@ fn leave_out(
         let left_out = trial::pairs(agents, case, trial, &survivor.turned, around)?;
         trial.left_out = left_out;
         if needless(&trial.left_out) {
-            survivors.remove(place).turned.undo(agents, around)?;
+            survivors.remove(place).undo(agents, around, trials)?;
         } else {
             place += 1;
         }

@@ -33,6 +33,7 @@ pub(super) fn planned(plan: &TrialPlan, candidate: &Candidate) -> Trial {
             None => Some(unseen(plan).to_owned()),
         },
         kept: false,
+        left_at: Vec::new(),
         corosync: BTreeMap::new(),
         left_out: Vec::new(),
         restarted: false,
@@ -73,7 +74,7 @@ pub(super) fn run(
         return Ok(Some(turned));
     }
     // The first error is the one to tell; an agent that is gone has its guard.
-    let undone = turned.undo(agents, around);
+    let undone = turned.undo(agents, around, trial);
     trial.pairs = measured?;
     undone?;
     Ok(None)

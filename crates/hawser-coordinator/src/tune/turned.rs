@@ -5,16 +5,19 @@ use hawser_account::fixes::{in_order, others, siblings};
 use hawser_agent::questions::{KeepChange, ReadKnob, TryKnob, TurnKnob, UndoChange};
 use hawser_host::{Ask, Failure, HostError, Hosts};
 use hawser_model::case::Case;
-use hawser_model::knob::{Change, change_id};
+use hawser_model::knob::{Change, Undone, change_id};
 use hawser_model::names::HostName;
-use hawser_model::trial::{Also, Trial};
+use hawser_model::trial::{Also, LeftAt, Trial};
 
 use super::trial::possible;
 use super::{TuneEnv, TuneError};
 
+/// A knob that was turned on a host.
+type Step = (HostName, Change);
+
 /// What was turned, in the order in which it was turned.
 pub(super) struct Turned {
-    steps: Vec<(HostName, Change)>,
+    steps: Vec<Step>,
 }
 
 impl Turned {
@@ -57,7 +60,7 @@ impl Turned {
             match possible(tried)? {
                 Ok(change) => turned.steps.push((step.host, change)),
                 Err(why) => {
-                    turned.undo(agents, around)?;
+                    turned.undo(agents, around, trial)?;
                     return Ok(Err(match step == first {
                         true => why,
                         false => format!("{} on {}: {why}", step.knob, step.host),
@@ -82,7 +85,7 @@ impl Turned {
         around: &dyn TuneEnv,
         with: bool,
     ) -> Result<(), TuneError> {
-        let turn = |(host, change): &(HostName, Change)| {
+        let turn = |(host, change): &Step| {
             let question = TurnKnob {
                 change: change.number,
                 after: with,
@@ -98,24 +101,40 @@ impl Turned {
         Ok(())
     }
 
-    /// Undoes all of it; what an agent that is gone has changed, its guard undoes.
-    pub(super) fn undo(&self, agents: &mut Hosts, around: &dyn TuneEnv) -> Result<(), TuneError> {
-        let first = self.not_undone(agents, around).into_iter().next();
-        first.map_or(Ok(()), |(_, e)| Err(e.into()))
-    }
-
-    /// Undoes all of it; what could not be, the last one first.
-    fn not_undone(
+    /// Undoes all of it; what an agent that is gone has changed, its guard undoes. The trial takes down what did not get
+    /// its old value back.
+    pub(super) fn undo(
         &self,
         agents: &mut Hosts,
         around: &dyn TuneEnv,
-    ) -> Vec<(&(HostName, Change), HostError)> {
+        trial: &mut Trial,
+    ) -> Result<(), TuneError> {
+        let mut failed = None;
+        for ((host, change), undone) in self.undone(agents, around) {
+            match undone {
+                Ok(undone) => trial.left_at.extend(undone.left_at.map(|value| LeftAt {
+                    host: host.clone(),
+                    knob: change.knob.clone(),
+                    value,
+                })),
+                Err(error) => failed = failed.or(Some(error.into())),
+            }
+        }
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Undoes all of it, the last one first.
+    fn undone(
+        &self,
+        agents: &mut Hosts,
+        around: &dyn TuneEnv,
+    ) -> Vec<(&Step, Result<Undone, HostError>)> {
         let steps = self.steps.iter().rev();
-        let failed = steps.filter_map(|step| {
-            let undone = ask(agents, around, &step.0, &UndoChange(step.1.number));
-            Some((step, undone.err()?))
+        let undone = steps.map(|step| {
+            let question = UndoChange(step.1.number);
+            (step, ask(agents, around, &step.0, &question))
         });
-        failed.collect()
+        undone.collect()
     }
 
     /// Keeps all of it, and says what is kept, or may be, also when one cannot be: whoever is lost may have done it.
@@ -123,7 +142,7 @@ impl Turned {
         &self,
         agents: &mut Hosts,
         around: &dyn TuneEnv,
-        kept: &mut Vec<(HostName, Change)>,
+        kept: &mut Vec<Step>,
     ) -> Result<(), HostError> {
         let together: Vec<String> = match self.steps.as_slice() {
             [_] => Vec::new(),
@@ -153,20 +172,21 @@ pub(super) fn keep(
     all: &[&Turned],
     agents: &mut Hosts,
     around: &dyn TuneEnv,
-) -> Result<Vec<(HostName, Change)>, TuneError> {
+) -> Result<Vec<Step>, TuneError> {
     let mut kept = Vec::new();
     let mut each = all.iter();
     let Err(why) = each.try_for_each(|turned| turned.keep(agents, around, &mut kept)) else {
         return Ok(kept);
     };
-    let stays = |(host, change): &(HostName, Change)| {
+    let stays = |(host, change): &Step| {
         let mut kept = kept.iter();
         kept.any(|(at, it)| at == host && it.number == change.number)
     };
     let mut left = Vec::new();
     for turned in all.iter().rev() {
         // A trial that is not undone has its guard.
-        let not_undone = turned.not_undone(agents, around).into_iter();
+        let undone = turned.undone(agents, around).into_iter();
+        let not_undone = undone.filter(|(_, undone)| undone.is_err());
         left.extend(not_undone.map(|(step, _)| step.clone()).filter(&stays));
     }
     Err(match left.is_empty() {

@@ -119,6 +119,25 @@ fn one_that_makes_it_worse_is_put_back() {
     );
 }
 
+#[test]
+fn one_that_somebody_else_has_set_meanwhile_is_not_called_rolled_back() {
+    let world = world([1.0, 2.0, 0.0, 2.0]);
+    *world.foreign.lock().unwrap() = Some((SPREAD.into(), "24=3 25=3".into()));
+    let mut case = world.case.clone();
+    case.tuning = Some(tuned(&world, &Wire::default()).unwrap());
+    let report = hawser_account::trial::tune_report(&case).unwrap();
+    let of = |knob| {
+        let mut all = report.trials.iter();
+        all.find(|trial| trial.knob == knob).unwrap()
+    };
+    assert_eq!(of(SPREAD).outcome(), "worse, not all rolled back");
+    let note = of(SPREAD).note.clone().unwrap();
+    let left = format!("somebody else has set it meanwhile: {SPREAD} on head2 at 24=3 25=3");
+    assert!(note.ends_with(&left), "{note}");
+    assert_eq!(of(LONGER).outcome(), "better, kept");
+    assert!(of(LONGER).left_at.is_empty());
+}
+
 /// A tune of two that cure together goes wrong at a question. What is turned when every agent is gone, and what is told.
 fn ended(plan: impl Fn(&Wire)) -> (Vec<String>, Result<Tuning, TuneError>) {
     let (world, wire) = (world(BOTH_NEEDED), Wire::default());

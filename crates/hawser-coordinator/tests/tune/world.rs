@@ -41,6 +41,8 @@ pub struct World {
     number: Mutex<u64>,
     /// The Corosync of head2, where one runs.
     pub engine: Option<Mutex<Engine>>,
+    /// What somebody else sets a knob to while it is tried.
+    pub foreign: Mutex<Option<(String, String)>>,
     /// How much of what the case lost is still lost, as things are turned: of 1.
     left: Box<dyn Fn(&Self) -> f64 + Send + Sync>,
 }
@@ -68,6 +70,7 @@ impl World {
             changes: Mutex::default(),
             number: Mutex::new(0),
             engine: engine.map(Mutex::new),
+            foreign: Mutex::default(),
             left: Box::new(|world| {
                 let cure = Knob::Sysctl { name: CURE.into() };
                 let value: u64 = world.value(&"head2".into(), &cure).parse().unwrap();
@@ -253,7 +256,9 @@ hawser_host::answers! {
         let mut changes = node.world.changes();
         changes.entry(node.host.clone()).or_default().retain(|it| it.number != ask.0);
         let gone = node.world.is_gone(&change.knob);
-        Undone { change, left_at: None, gone }
+        let foreign = node.world.foreign.lock().unwrap().clone();
+        let foreign = foreign.filter(|(knob, _)| *knob == change.knob.to_string());
+        Undone { change, left_at: foreign.map(|(_, value)| value), gone }
     };
 }
 

@@ -1,5 +1,7 @@
 //! What `hawser tune` and `hawser changes` print with `--json`.
 
+mod row;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -11,6 +13,8 @@ use crate::names::{HostName, LinkName};
 use crate::output::fanout::FanoutResult;
 use crate::trial::{RingGain, Verdict};
 use crate::units::{Nanos, Packets, mb_per_s};
+
+pub use row::short;
 
 /// What `hawser tune --json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -27,6 +31,16 @@ pub struct TuneReport {
     pub corosync: Vec<CorosyncEffect>,
     /// Path of the case file.
     pub case: String,
+}
+
+impl TuneReport {
+    /// Said where nothing was kept.
+    pub fn nothing_kept(&self) -> &'static str {
+        match self.trials.iter().all(|trial| trial.left_at.is_empty()) {
+            true => "Nothing was kept: every host is as it was.",
+            false => "Nothing was kept. What was not put back is named with its trial.",
+        }
+    }
 }
 
 /// Corosync on one host, over the whole tune.
@@ -99,6 +113,10 @@ pub struct TrialReport {
     pub windows: u32,
     /// It stayed.
     pub kept: bool,
+    /// What has another value than its own before, now that the trial is over, since somebody else has set that meanwhile:
+    /// `mtu of ring0 on head1 at 9000`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_at: Vec<String>,
     /// What it did besides; absent when it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub side_effects: Option<SideEffects>,
@@ -237,53 +255,6 @@ impl SideEffects {
     }
 }
 
-impl TrialReport {
-    /// Its row in a table: knob, where, scope, from, to, windows, effect, verdict.
-    pub fn row(&self) -> [String; 8] {
-        let missing = || "–".to_owned();
-        [
-            self.knob.clone(),
-            self.place.clone(),
-            self.scope.map_or_else(missing, |s| s.word().to_owned()),
-            self.from.as_deref().map_or_else(missing, short),
-            self.to.as_deref().map_or_else(missing, short),
-            self.windows.to_string(),
-            self.effect_in_points().unwrap_or_else(missing),
-            self.outcome(),
-        ]
-    }
-
-    /// Effect and interval in percentage points: `-44.31 (-45.02 to -43.87)`.
-    pub fn effect_in_points(&self) -> Option<String> {
-        let [low, high] = self.interval?.map(|share| share * 100.0);
-        let effect = self.effect? * 100.0;
-        Some(format!("{effect:+.2} ({low:+.2} to {high:+.2})"))
-    }
-
-    /// `better, kept`; a trial without a window was none, and in a dry run each that could be one.
-    pub fn outcome(&self) -> String {
-        let end = if self.kept { "kept" } else { "rolled back" };
-        if self.note.as_deref() == Some(WOULD_BE_TRIED) {
-            return WOULD_BE_TRIED.to_owned();
-        }
-        match self.windows {
-            0 => "not tried".to_owned(),
-            _ => format!("{}, {end}", self.verdict.word()),
-        }
-    }
-}
-
-/// A value for a table: of a value for each of many receivers the first two, and how many there are.
-pub fn short(value: &str) -> String {
-    let items: Vec<&str> = value.split_whitespace().collect();
-    match items.as_slice() {
-        [one, two, .., _] if items.len() > 3 && items.iter().all(|i| i.contains('=')) => {
-            format!("{one} {two} … ({})", items.len())
-        }
-        _ => value.to_owned(),
-    }
-}
-
 /// A change that is in force.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangeReport {
@@ -387,12 +358,5 @@ mod tests {
             ..SideEffects::default()
         };
         assert!(doubtful.told().is_empty());
-    }
-
-    #[test]
-    fn many_receivers_take_no_more_room_than_few() {
-        assert_eq!(short("v1=1 v2=2 v3=1"), "v1=1 v2=2 v3=1");
-        assert_eq!(short("v1=1 v2=2 v3=1 v4=2"), "v1=1 v2=2 … (4)");
-        assert_eq!(short("adaptive off usecs 50"), "adaptive off usecs 50");
     }
 }

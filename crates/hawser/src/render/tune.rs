@@ -34,7 +34,7 @@ pub fn report(case: &Case, report: &TuneReport, which: &str) -> String {
     out.push_str(&placebos(case));
     out.push_str(&corosync(&report.corosync));
     if report.changes.is_empty() {
-        out.push_str("Nothing was kept: every host is as it was.\n");
+        let _ = writeln!(out, "{}", report.nothing_kept());
         for trial in tuned(case).iter().filter(|trial| trial.restarted) {
             let _ = writeln!(
                 out,

@@ -115,7 +115,16 @@ for who in everybody hosts; do
 	inq wrong-secret-9 other-secret-2 "$as" && no "$who: wrong secret" || ok "$who: not with a wrong one"
 	inq first-secret-1 forged-secret-3 "$as" && no "$who: forged target" || ok "$who: not to a target that cannot prove itself"
 done
-echo newer-secret-4 >/tmp/one; start >/dev/null
+LIBISCSI_CHAP_TARGET_USERNAME=us LIBISCSI_CHAP_TARGET_PASSWORD=other-secret-2 \
+	iscsi-perf $as -r -m 4 -b 8 "iscsi://joe%first-secret-1@10.72.200.1/$iqn/1" >/tmp/perf 2>&1 &
+perf=$!
+sleep 3
+session() { cat $tree/iscsi/$iqn/tpgt_1/acls/iqn.2026-01.lab:good/info; }
+hasnt "a client is logged in with a secret" "No active iSCSI Session" "$(session)"
+echo newer-secret-4 >/tmp/one
+has "a changed secret: a start says who is cut" "its clients log in again" "$(start)"
+has "and who had logged in with the old one is out" "No active iSCSI Session" "$(session)"
+kill -9 $perf; wait $perf
 inq first-secret-1 other-secret-2 "$as" && no "the old secret" || ok "a changed secret: not with the old one"
 inq newer-secret-4 other-secret-2 "$as" && ok "but with the new one" || no "the new secret"
 : >/tank/exports.toml; said=$(start) || no "open again: $said"

@@ -252,7 +252,7 @@ mod tests {
         changes.take(&shown(&error));
         let mut waiting = Waiting::default();
         waiting.worse.insert(error.key(), 1);
-        assert_eq!(changes.told(&waiting), [warning.clone()]);
+        assert_eq!(changes.told(&waiting), std::slice::from_ref(&warning));
         // The watch after this one tells it, and it is an error to people from then on.
         let mut next = Changes::default();
         next.resume(changes.told(&waiting));

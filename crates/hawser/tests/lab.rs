@@ -249,7 +249,7 @@ fn connect(lab: &Lab) -> impl Fn() -> String + '_ {
 
 #[track_caller]
 fn a_power_cut_sends_not_one_packet_more(lab: &Lab) {
-    let seen = connect(&lab);
+    let seen = connect(lab);
     lab.ok(&["power", "cut", "head2"]);
     thread::sleep(Duration::from_millis(500));
     assert_eq!(seen(), "ESTAB", "a dead machine has closed its connection");
@@ -259,7 +259,7 @@ fn a_power_cut_sends_not_one_packet_more(lab: &Lab) {
 
 #[track_caller]
 fn a_shutdown_closes_what_was_open(lab: &Lab) {
-    let seen = connect(&lab);
+    let seen = connect(lab);
     lab.ok(&["power", "off", "head2"]);
     let closed = || seen() == "CLOSE-WAIT";
     assert!(eventually(Duration::from_secs(3), closed), "{}", seen());

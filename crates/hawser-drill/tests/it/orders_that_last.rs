@@ -16,7 +16,7 @@ use hawser_model::names::HostName;
 use crate::heads::FENCE_AGENT;
 
 /// So long the device tries, if nobody asks for its status meanwhile.
-const TRIES: Duration = Duration::from_secs(5);
+const TRIES: Duration = Duration::from_secs(60);
 
 #[derive(Default)]
 struct Device {

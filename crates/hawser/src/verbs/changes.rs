@@ -63,6 +63,9 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
     } else {
         output::print_fitted(&render::tune::changes(&report.changes));
     }
+    for line in alone(&changes.iter().collect::<Vec<_>>()) {
+        complain!("{line}");
+    }
     match unreadable_error(&report.unreadable) {
         Some(error) => {
             complain!("{error:?}");
@@ -111,6 +114,9 @@ pub fn undo(args: UndoArgs) -> miette::Result<ExitCode> {
             None if args.json => {}
             None => say!("There is nothing to undo."),
         }
+    }
+    for line in alone(&due) {
+        complain!("{line}");
     }
     let report = undo_all(&mut hosts, &due, begun, args.timeout, |name, undone| {
         if !args.json {
@@ -212,10 +218,31 @@ fn due<'a>(all: &'a [(HostName, Change)], id: Option<&str>) -> Vec<&'a (HostName
             due.push(one);
         }
         for part in one.1.together.iter().rev() {
-            due.extend(all.iter().find(|other| name(other) == *part));
+            // One that was never kept has left its number to another.
+            let is = |other: &&(HostName, Change)| {
+                name(other) == *part && other.1.together == one.1.together
+            };
+            due.extend(all.iter().find(is));
         }
     }
     due
+}
+
+/// What is to be known of changes whose other parts no node has: a `tune` was ended while it kept them, or a node was not asked.
+fn alone(changes: &[&(HostName, Change)]) -> Vec<String> {
+    let has = |id: &String, of: &Change| {
+        let mut all = changes.iter();
+        all.any(|(host, it)| change_id(host, it.number) == *id && it.together == of.together)
+    };
+    let parts = changes.iter().flat_map(|(host, change)| {
+        let lacks = change.together.iter().filter(|id| !has(id, change));
+        lacks.map(|id| (change_id(host, change.number), id))
+    });
+    parts
+        .map(|(one, id)| {
+            format!("{one} was made together with {id}, which is not there: that node has its value from before, or was not asked")
+        })
+        .collect()
 }
 
 /// The changes of all nodes, oldest first on each, and what of the journals cannot be read.
@@ -307,6 +334,31 @@ mod tests {
         assert_eq!(
             render::tune::undone(&host, &gone, None),
             "head1-1: net.core.rmem_max does not exist any more, and nothing is left of the change"
+        );
+    }
+
+    #[test]
+    fn a_part_that_was_never_kept_is_named_and_no_other_change_taken_for_it() {
+        let of = |host: &str, together: &[&str]| {
+            let together = together.iter().map(|id| (*id).to_owned()).collect();
+            let change = Change {
+                together,
+                ..change(1)
+            };
+            (HostName::from(host), change)
+        };
+        let both = ["head1-1", "head2-1"];
+        let whole = [of("head1", &both), of("head2", &both)];
+        assert_eq!(due(&whole, Some("head1-1")).len(), 2);
+        assert_eq!(alone(&due(&whole, None)), [""; 0]);
+        // head2 gave its number to the next change, which is another.
+        let half = [of("head1", &both), of("head2", &[])];
+        let due = due(&half, Some("head1-1"));
+        assert_eq!(due, [&half[0]]);
+        let said = alone(&due);
+        assert!(
+            said[0].starts_with("head1-1 was made together with head2-1, which is not there"),
+            "{said:?}"
         );
     }
 

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use nix::ifaddrs::{InterfaceAddress, getifaddrs};
 
 /// Each with the interface that has it. Without an answer of the kernel none is known.
-pub(crate) fn own() -> Vec<(IpAddr, InterfaceAddress)> {
+pub fn own() -> Vec<(IpAddr, InterfaceAddress)> {
     let all = getifaddrs().into_iter().flatten();
     let with_address = all.filter_map(|entry| {
         let address = entry.address.as_ref()?;

@@ -5,7 +5,7 @@
 //! [`exports::host`], [`exports::service`] and the tgtd of [`exports::tgt`].
 #![forbid(unsafe_code)]
 
-mod addresses;
+pub mod addresses;
 pub mod cib;
 pub mod clients;
 pub mod corosync;

@@ -2,9 +2,8 @@
 
 use std::net::IpAddr;
 
+use hawser_cluster::addresses;
 use hawser_model::cluster_file::{ClusterFile, NodeEntry};
-use nix::ifaddrs::getifaddrs;
-use nix::sys::socket::SockaddrStorage;
 use nix::unistd::gethostname;
 
 use crate::error::DrillError;
@@ -13,9 +12,8 @@ use crate::error::DrillError;
 pub(crate) fn node(file: &ClusterFile) -> Result<Option<&NodeEntry>, DrillError> {
     let name =
         gethostname().map_err(|e| DrillError::io("gethostname", "this machine", e.into()))?;
-    let all = getifaddrs().map_err(|e| DrillError::io("getifaddrs", "this machine", e.into()))?;
-    let addresses = all.filter_map(|it| ip(&it.address?));
-    let addresses: Vec<IpAddr> = addresses.collect();
+    let own = addresses::own().into_iter();
+    let addresses: Vec<IpAddr> = own.map(|(address, _)| address).collect();
     Ok(node_of(file, &name.to_string_lossy(), &addresses))
 }
 
@@ -32,11 +30,6 @@ pub(crate) fn node_of<'f>(
         let mut theirs = node.addresses.values();
         own == name || own == short || theirs.any(|address| addresses.contains(&**address))
     })
-}
-
-fn ip(address: &SockaddrStorage) -> Option<IpAddr> {
-    let v4 = address.as_sockaddr_in().map(|it| it.ip().into());
-    v4.or_else(|| address.as_sockaddr_in6().map(|it| it.ip().into()))
 }
 
 #[cfg(test)]

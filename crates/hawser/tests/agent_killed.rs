@@ -16,8 +16,9 @@ const SHOW: &str = "\
     find /proc/sys/net -type f -perm /200 | grep -v -e conntrack_ -e /flush$ | sort | xargs grep -H '' 2>/dev/null; \
     find /etc/sysctl.d /etc/udev /etc/systemd/network -type f | sort | xargs md5sum";
 
-/// What an agent has left to be undone.
-const LEFT: &str = "cd /var/lib/hawser 2>/dev/null && [ -n \"$(ls -A)\" ] || exit 0; ls -lAR; find . -type f | xargs -r cat";
+/// What an agent has left to be undone. A guard that undoes it meanwhile removes files from under this look.
+const LEFT: &str = "cd /var/lib/hawser 2>/dev/null && [ -n \"$(ls -A)\" ] || exit 0; \
+    { ls -lAR; find . -type f -exec cat {} +; } 2>/dev/null; :";
 
 fn knobs() -> Vec<(Knob, &'static str)> {
     let interface = || "ring0".into();

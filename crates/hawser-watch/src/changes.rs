@@ -20,6 +20,15 @@ pub enum Change {
     Ended(Alarm),
 }
 
+impl Change {
+    /// The alarm, as it is or was last.
+    pub fn alarm(&self) -> &Alarm {
+        match self {
+            Self::Began(alarm) | Self::Worse(alarm) | Self::Ended(alarm) => alarm,
+        }
+    }
+}
+
 /// What was said to have begun and has not ended.
 ///
 /// A trouble that becomes part of another alarm, as a heartbeat link when a second link of its switch goes down, has not ended: who

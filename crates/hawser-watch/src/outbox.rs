@@ -76,17 +76,18 @@ impl Outbox {
         // What was tried may have arrived.
         let tried = usize::from(self.failures > 0);
         for (at, letter) in self.waiting.iter().enumerate().skip(tried) {
-            match &letter.change {
-                Change::Began(alarm) => drop(stand.insert(alarm.key(), vec![at])),
-                Change::Worse(alarm) => {
-                    if let Some(all) = stand.get_mut(&alarm.key()) {
+            let key = letter.change.alarm().key();
+            match letter.change {
+                Change::Began(_) => drop(stand.insert(key, vec![at])),
+                Change::Worse(_) => {
+                    if let Some(all) = stand.get_mut(&key) {
                         all.push(at);
                     }
                 }
-                Change::Ended(alarm) => {
-                    if let Some(mut all) = stand.remove(&alarm.key()) {
+                Change::Ended(_) => {
+                    if let Some(mut all) = stand.remove(&key) {
                         all.push(at);
-                        gone.entry(alarm.key()).or_default().push(all);
+                        gone.entry(key).or_default().push(all);
                     }
                 }
             }

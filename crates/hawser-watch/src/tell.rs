@@ -111,11 +111,12 @@ pub struct Waiting {
 
 impl Waiting {
     fn of(&mut self, change: &Change) -> (&mut BTreeMap<Key, u32>, Key) {
-        match change {
-            Change::Began(alarm) => (&mut self.began, alarm.key()),
-            Change::Worse(alarm) => (&mut self.worse, alarm.key()),
-            Change::Ended(alarm) => (&mut self.ended, alarm.key()),
-        }
+        let all = match change {
+            Change::Began(_) => &mut self.began,
+            Change::Worse(_) => &mut self.worse,
+            Change::Ended(_) => &mut self.ended,
+        };
+        (all, change.alarm().key())
     }
 
     /// One more waits, about this.

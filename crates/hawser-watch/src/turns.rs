@@ -121,9 +121,7 @@ impl Turns {
         }
         self.take_back(now, seen);
         self.waiting.retain(|key, waits| {
-            let (Change::Began(alarm) | Change::Worse(alarm) | Change::Ended(alarm)) =
-                &waits.change;
-            let has_all = seen.has_all(alarm);
+            let has_all = seen.has_all(waits.change.alarm());
             let in_time = now.saturating_sub(waits.since) < WAITS;
             let still = !has_all && seen.earlier.is_some() && in_time;
             if !still && seen.has(key) {

@@ -4,6 +4,8 @@
 use std::path::Path;
 use std::time::Duration;
 
+use hawser_tool::processes;
+
 use super::{DeviceAction, NodeError, run};
 
 /// What asks the init of a node without systemd. The program is there only in such a node.
@@ -14,6 +16,9 @@ const SYSTEMD: &str = "/run/systemd/system";
 
 const COROSYNC: &str = "corosync.service";
 const PACEMAKER: &str = "pacemaker.service";
+/// Corosync, and what shows that Pacemaker runs: pacemakerd may be killed, and those that it began go on.
+const ENGINE: [&str; 3] = ["corosync", "pacemakerd", "pacemaker-execd"];
+
 const DEVICE: &str = "corosync-qdevice.service";
 
 /// systemd has limits of its own (a minute for Pacemaker, 90 s for Corosync and for what they need), and says better
@@ -103,15 +108,19 @@ fn tell(action: Action) -> Result<(), NodeError> {
         Action::Start => STARTS,
         Action::Stop | Action::Withdraw | Action::Restart => STOPS,
     };
-    let enabled = starts_at_boot() == Some(true);
-    let alone = corosync_is_alone(super::inventory::runs);
+    let starts = matches!(action, Action::Start);
+    let enabled = starts && starts_at_boot() == Some(true);
+    let alone = starts && {
+        let engine = processes::own_of(&ENGINE);
+        corosync_is_alone(|name| engine.iter().any(|it| it.is_called(name)))
+    };
     all(commands(manager, action, enabled, alone), limit)
 }
 
 /// Whether Corosync runs without any of Pacemaker, as packages and administrators leave it.
 fn corosync_is_alone(runs: impl Fn(&str) -> bool) -> bool {
-    // pacemakerd may be killed, and those that it began go on.
-    runs("corosync") && !runs("pacemakerd") && !runs("pacemaker-execd")
+    let [corosync, pacemaker @ ..] = ENGINE;
+    runs(corosync) && !pacemaker.iter().any(|name| runs(name))
 }
 
 fn all(lines: Vec<Vec<&str>>, limit: Duration) -> Result<(), NodeError> {

@@ -77,6 +77,7 @@ fn rate(trial: &Trial) -> Option<RateEffect> {
 
 fn trial(trial: &Trial, before: &[Trial]) -> TrialReport {
     let judged = judge(&trial.pairs);
+    let left_at: Vec<String> = trial.left_at.iter().map(left_at).collect();
     TrialReport {
         knob: trial.knob.to_string(),
         scope: trial.scope,
@@ -95,23 +96,19 @@ fn trial(trial: &Trial, before: &[Trial]) -> TrialReport {
         engine: super::engine::effect(trial),
         windows: 2 * (trial.pairs.len() + trial.left_out.len()) as u32,
         kept: trial.kept,
-        left_at: trial.left_at.iter().map(left_at).collect(),
         side_effects: super::side_effects::side_effects(trial),
-        note: notes(trial, before, &judged),
+        note: notes(note(trial, before, &judged), &left_at),
+        left_at,
     }
 }
 
 /// What is said of the verdict, and of what was not put back.
-fn notes(trial: &Trial, before: &[Trial], judged: &Judgement) -> Option<String> {
-    let left: Vec<String> = trial.left_at.iter().map(left_at).collect();
-    let left = (!left.is_empty()).then(|| {
-        let left = left.join(", ");
+fn notes(note: Option<String>, left_at: &[String]) -> Option<String> {
+    let left = (!left_at.is_empty()).then(|| {
+        let left = left_at.join(", ");
         format!("not put back, since somebody else has set it meanwhile: {left}")
     });
-    let notes: Vec<String> = note(trial, before, judged)
-        .into_iter()
-        .chain(left)
-        .collect();
+    let notes: Vec<String> = note.into_iter().chain(left).collect();
     (!notes.is_empty()).then(|| notes.join("; "))
 }
 

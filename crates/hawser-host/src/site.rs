@@ -86,49 +86,24 @@ pub trait Site: Sync {
         Ok(None)
     }
 
-    /// Breaks something.
+    /// Breaks these, one after the other.
     ///
     /// # Errors
-    /// It could not be broken, or only in part; there is no such fault here.
-    fn break_now(&self, fault: &SiteFault) -> Result<(), SiteError>;
-
-    /// What shows that it is broken now; nothing if nothing does.
-    ///
-    /// # Errors
-    /// That cannot be known.
-    fn shows(&self, fault: &SiteFault) -> Result<Option<String>, SiteError>;
-
-    /// Mends it, also if it is not broken, or only in part.
-    ///
-    /// # Errors
-    /// It could not be mended.
-    fn mend(&self, fault: &SiteFault) -> Result<(), SiteError>;
-
-    /// Breaks several things, as [`break_now`](Self::break_now) does each.
-    ///
-    /// # Errors
-    /// As there.
-    fn break_all(&self, faults: &[SiteFault]) -> Result<(), SiteError> {
-        faults.iter().try_for_each(|fault| self.break_now(fault))
-    }
+    /// One could not be broken, or only in part; there is no such fault here.
+    fn break_now(&self, faults: &[SiteFault]) -> Result<(), SiteError>;
 
     /// What shows that all of them are broken now; nothing if of one nothing does.
     ///
     /// # Errors
     /// That cannot be known.
-    fn shows_all(&self, faults: &[SiteFault]) -> Result<Option<String>, SiteError> {
-        let shown = faults.iter().map(|fault| self.shows(fault));
-        let shown: Option<Vec<String>> = shown.collect::<Result<_, _>>()?;
-        Ok(shown.filter(|it| !it.is_empty()).map(|it| it.join("; ")))
-    }
+    fn shows(&self, faults: &[SiteFault]) -> Result<Option<String>, SiteError>;
 
-    /// Mends all of them. One that cannot be mended keeps none of the others from it.
+    /// Mends all of them, also those that are not broken, or only in part. One that cannot be mended keeps none of the
+    /// others from it.
     ///
     /// # Errors
     /// One could not be mended.
-    fn mend_all(&self, faults: &[SiteFault]) -> Result<(), SiteError> {
-        all_of(faults.iter().map(|fault| self.mend(fault)))
-    }
+    fn mend(&self, faults: &[SiteFault]) -> Result<(), SiteError>;
 
     /// The folder for what must outlive whoever breaks something here, when that is killed.
     ///
@@ -328,6 +303,17 @@ pub struct SiteError {
 pub fn all_of(done: impl Iterator<Item = Result<(), SiteError>>) -> Result<(), SiteError> {
     let failed = done.filter_map(Result::err);
     failed.min_by_key(|e| !e.later).map_or(Ok(()), Err)
+}
+
+/// What shows that all is broken, asked until nothing shows it of one.
+///
+/// # Errors
+/// It cannot be known of one.
+pub fn all_shown(
+    shown: impl Iterator<Item = Result<Option<String>, SiteError>>,
+) -> Result<Option<String>, SiteError> {
+    let shown: Option<Vec<String>> = shown.collect::<Result<_, _>>()?;
+    Ok(shown.filter(|it| !it.is_empty()).map(|it| it.join("; ")))
 }
 
 impl SiteError {

@@ -7,7 +7,7 @@ mod shelf_disks;
 use std::fs;
 use std::path::PathBuf;
 
-use hawser_host::site::{Site, SiteError, SiteFault, Trouble, Watcher};
+use hawser_host::site::{Site, SiteError, SiteFault, Trouble, Watcher, all_of, all_shown};
 use hawser_model::drill::{Moment, PowerEvent, PowerState};
 use hawser_model::names::HostName;
 use hawser_tool::processes::{self, Process};
@@ -228,7 +228,26 @@ impl Site for LabSite {
         self.lab().map_or(1, |lab| lab.slowness())
     }
 
-    fn break_now(&self, fault: &SiteFault) -> Result<(), SiteError> {
+    fn break_now(&self, faults: &[SiteFault]) -> Result<(), SiteError> {
+        faults.iter().try_for_each(|fault| self.break_one(fault))
+    }
+
+    fn shows(&self, faults: &[SiteFault]) -> Result<Option<String>, SiteError> {
+        all_shown(faults.iter().map(|fault| self.shows_one(fault)))
+    }
+
+    fn mend(&self, faults: &[SiteFault]) -> Result<(), SiteError> {
+        all_of(faults.iter().map(|fault| self.mend_one(fault)))
+    }
+
+    fn notes(&self) -> Result<PathBuf, SiteError> {
+        Ok(self.lab()?.notes().to_owned())
+    }
+}
+
+/// One fault.
+impl LabSite {
+    fn break_one(&self, fault: &SiteFault) -> Result<(), SiteError> {
         if let Some(place) = self.place(fault)? {
             cut(&self.0, &place)?;
             return Ok(());
@@ -271,7 +290,7 @@ impl Site for LabSite {
         }
     }
 
-    fn shows(&self, fault: &SiteFault) -> Result<Option<String>, SiteError> {
+    fn shows_one(&self, fault: &SiteFault) -> Result<Option<String>, SiteError> {
         if let Some(place) = self.place(fault)? {
             return Ok(self.without_carrier(&place)?);
         }
@@ -318,7 +337,7 @@ impl Site for LabSite {
         }
     }
 
-    fn mend(&self, fault: &SiteFault) -> Result<(), SiteError> {
+    fn mend_one(&self, fault: &SiteFault) -> Result<(), SiteError> {
         if let Some(place) = self.place(fault)? {
             heal(&self.0, &place)?;
             return Ok(());
@@ -358,10 +377,6 @@ impl Site for LabSite {
             | SiteFault::Switch { .. } => {}
         }
         Ok(())
-    }
-
-    fn notes(&self) -> Result<PathBuf, SiteError> {
-        Ok(self.lab()?.notes().to_owned())
     }
 }
 

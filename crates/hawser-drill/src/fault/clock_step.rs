@@ -62,7 +62,7 @@ impl Fault for ClockStep {
 
     fn make(&self, context: &DrillContext<'_>) -> Result<(), DrillError> {
         match context.shares_clock(&self.head) {
-            true => Ok(context.site.break_now(&self.around_it())?),
+            true => Ok(context.site.break_now(&[self.around_it()])?),
             false => host::make(context, &self.head, &self.on_it()),
         }
     }
@@ -81,7 +81,7 @@ impl Fault for ClockStep {
 
     fn heal(&self, context: &DrillContext<'_>) -> Result<(), DrillError> {
         match context.shares_clock(&self.head) {
-            true => context.until_done(REACHED, || context.site.mend(&self.around_it())),
+            true => context.until_done(REACHED, || context.site.mend(&[self.around_it()])),
             false => host::mend(context, &self.head, &self.on_it()),
         }
     }

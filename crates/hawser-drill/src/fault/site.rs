@@ -72,20 +72,20 @@ impl Fault for AroundHeads {
     }
 
     fn make(&self, context: &DrillContext<'_>) -> Result<(), DrillError> {
-        Ok(context.site.break_all(&self.broken)?)
+        Ok(context.site.break_now(&self.broken)?)
     }
 
     fn evidence(&self, context: &DrillContext<'_>) -> Result<Option<String>, DrillError> {
-        let shown = context.site.shows_all(&self.broken)?;
+        let shown = context.site.shows(&self.broken)?;
         if shown.is_some() || !self.is_on_bmc_link() {
             return Ok(shown);
         }
         // Nobody asks a BMC for a minute at a time. The status does, and its packets are counted.
         let _whatever_it_says = context.cluster.status();
-        Ok(context.site.shows_all(&self.broken)?)
+        Ok(context.site.shows(&self.broken)?)
     }
 
     fn heal(&self, context: &DrillContext<'_>) -> Result<(), DrillError> {
-        context.until_done(REACHED, || context.site.mend_all(&self.broken))
+        context.until_done(REACHED, || context.site.mend(&self.broken))
     }
 }

@@ -6,14 +6,13 @@ mod power;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
-use std::slice;
 use std::sync::OnceLock;
 
 use hawser_cluster::host::FenceQuestion;
 use hawser_cluster::host::drill::HostFault;
 use hawser_cluster::host::questions::{FitsFault, LookAround, MakeFault, MendFault, ShowFault};
 use hawser_cluster::live::switches;
-use hawser_host::site::{Site, SiteError, SiteFault, Trouble, Watcher, all_of};
+use hawser_host::site::{Site, SiteError, SiteFault, Trouble, Watcher, all_of, all_shown};
 use hawser_host::{Ask, Reconnecting};
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::drill::PowerEvent;
@@ -218,19 +217,7 @@ impl Site for RealHeads<'_> {
         Ok(None)
     }
 
-    fn break_now(&self, fault: &SiteFault) -> Result<(), SiteError> {
-        self.break_all(slice::from_ref(fault))
-    }
-
-    fn shows(&self, fault: &SiteFault) -> Result<Option<String>, SiteError> {
-        self.shows_all(slice::from_ref(fault))
-    }
-
-    fn mend(&self, fault: &SiteFault) -> Result<(), SiteError> {
-        self.mend_all(slice::from_ref(fault))
-    }
-
-    fn break_all(&self, faults: &[SiteFault]) -> Result<(), SiteError> {
+    fn break_now(&self, faults: &[SiteFault]) -> Result<(), SiteError> {
         for (head, fault) in self.on_heads(faults)? {
             let seconds = MENDS_ITSELF;
             let made = self.hosts.ask(&head, &MakeFault { fault, seconds });
@@ -239,26 +226,23 @@ impl Site for RealHeads<'_> {
         Ok(())
     }
 
-    fn shows_all(&self, faults: &[SiteFault]) -> Result<Option<String>, SiteError> {
-        let mut shown = Vec::new();
-        for (head, fault) in self.on_heads(faults)? {
-            match self.hosts.ask(&head, &ShowFault(fault.clone())) {
-                Ok(Some(words)) => shown.push(format!("{head}: {words}")),
-                Ok(None) => return Ok(None),
-                Err(_) if fault == HostFault::Reboot => {
-                    shown.push(format!("{head} does not answer"));
-                }
+    fn shows(&self, faults: &[SiteFault]) -> Result<Option<String>, SiteError> {
+        let on_heads = self.on_heads(faults)?.into_iter();
+        all_shown(on_heads.map(|(head, fault)| {
+            let is_reboot = fault == HostFault::Reboot;
+            match self.hosts.ask(&head, &ShowFault(fault)) {
+                Ok(shown) => Ok(shown.map(|words| format!("{head}: {words}"))),
+                Err(_) if is_reboot => Ok(Some(format!("{head} does not answer"))),
                 Err(_) if !self.has_power(&head)? => {
-                    shown.push(format!("{head} lost its power by it"));
+                    Ok(Some(format!("{head} lost its power by it")))
                 }
-                Err(e) => return Err(SiteError::for_good(e)),
+                Err(e) => Err(SiteError::for_good(e)),
             }
-        }
-        Ok((!shown.is_empty()).then(|| shown.join("; ")))
+        }))
     }
 
     /// A head that has lost its power needs no mending; one that nobody reaches does so by itself.
-    fn mend_all(&self, faults: &[SiteFault]) -> Result<(), SiteError> {
+    fn mend(&self, faults: &[SiteFault]) -> Result<(), SiteError> {
         let on_heads = self.on_heads(faults)?.into_iter();
         all_of(on_heads.map(|(head, fault)| {
             let mended = self.hosts.ask(&head, &MendFault(fault));

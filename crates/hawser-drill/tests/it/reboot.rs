@@ -105,7 +105,7 @@ fn a_head_that_stopped_its_cluster_has_no_pool_until_its_engine_runs_again() {
     let hosts = Reconnecting::new(&world);
     let site = RealHeads::new(&file, &hosts).unwrap();
     let (head, fault) = (HostName::from("head1"), HostFault::Reboot);
-    let reboot = SiteFault::Reboot { host: head.clone() };
+    let reboot = [SiteFault::Reboot { host: head.clone() }];
 
     // It has the pool, and nobody asks for its engine.
     world.becomes(&["/", pool], Some(1_000_000_000));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use hawser_drill::context::Cluster;
 use hawser_host::sim::Fate;
-use hawser_host::site::{HostLook, Site, SiteError, SiteFault, Watcher};
+use hawser_host::site::{HostLook, Site, SiteError, SiteFault, Watcher, all_of, all_shown};
 use hawser_model::drill::PowerEvent;
 use hawser_model::names::HostName;
 use hawser_model::output::cluster::{
@@ -165,7 +165,26 @@ impl Site for World {
         Some("shelf1".into())
     }
 
-    fn break_now(&self, fault: &SiteFault) -> Result<(), SiteError> {
+    fn break_now(&self, faults: &[SiteFault]) -> Result<(), SiteError> {
+        faults.iter().try_for_each(|fault| self.break_one(fault))
+    }
+
+    fn shows(&self, faults: &[SiteFault]) -> Result<Option<String>, SiteError> {
+        all_shown(faults.iter().map(|fault| self.shows_one(fault)))
+    }
+
+    fn mend(&self, faults: &[SiteFault]) -> Result<(), SiteError> {
+        all_of(faults.iter().map(|fault| self.mend_one(fault)))
+    }
+
+    fn notes(&self) -> Result<PathBuf, SiteError> {
+        Ok(self.notes.clone())
+    }
+}
+
+/// One fault.
+impl World {
+    fn break_one(&self, fault: &SiteFault) -> Result<(), SiteError> {
         self.asked(SITE, "break")?;
         self.broken().around.push(fault.clone());
         if let (SiteFault::Hung { host }, true) = (fault, self.kernels) {
@@ -175,13 +194,13 @@ impl Site for World {
         Ok(())
     }
 
-    fn shows(&self, fault: &SiteFault) -> Result<Option<String>, SiteError> {
+    fn shows_one(&self, fault: &SiteFault) -> Result<Option<String>, SiteError> {
         self.asked(SITE, "show")?;
         let there = self.broken().around.contains(fault);
         Ok(there.then(|| self.evidence(false)))
     }
 
-    fn mend(&self, fault: &SiteFault) -> Result<(), SiteError> {
+    fn mend_one(&self, fault: &SiteFault) -> Result<(), SiteError> {
         self.asked(SITE, "mend")?;
         let mut broken = self.broken();
         if !broken.may_mend() {
@@ -197,9 +216,5 @@ impl Site for World {
         }
         self.mends();
         Ok(())
-    }
-
-    fn notes(&self) -> Result<PathBuf, SiteError> {
-        Ok(self.notes.clone())
     }
 }

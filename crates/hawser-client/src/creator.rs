@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hawser_model::mountinfo::mounted;
+use hawser_model::mountinfo::{self, mounted};
 use nix::sys::stat::{major, minor};
 
 use crate::history::{Kind, Log, Record, micros};
@@ -83,7 +83,7 @@ fn beside(file: &Path) -> PathBuf {
 }
 
 fn is_on_nfs4(file: &Path) -> bool {
-    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let mounts = fs::read_to_string(mountinfo::OWN).unwrap_or_default();
     fs::metadata(file).is_ok_and(|it| it.is_file() && is_nfs4(&mounts, it.dev()))
 }
 

@@ -39,7 +39,7 @@ struct Tree {
 impl Tree {
     /// `None` when the kernel has no control groups of version 2.
     fn open() -> Result<Option<Self>, LabError> {
-        let path = "/proc/self/mountinfo";
+        let path = mountinfo::OWN;
         let mounts = fs::read_to_string(path).map_err(|e| LabError::io("read", path, e))?;
         let there = mounted(&mounts);
         if let Some(place) = there.iter().find(|mount| mount.writable) {

@@ -2,6 +2,9 @@
 
 use crate::octal::unescaped;
 
+/// What is mounted as this process sees it.
+pub const OWN: &str = "/proc/self/mountinfo";
+
 /// A file system that is mounted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mounted<'a> {

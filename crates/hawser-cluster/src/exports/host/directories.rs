@@ -5,9 +5,10 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use hawser_files::{FileError, Folder};
+use hawser_model::mountinfo;
 
 use super::list::ListError;
-use super::mounts::{MOUNTS, Mount};
+use super::mounts::Mount;
 use super::parameters::Parameters;
 use super::volumes::file_identity;
 use super::zfs::{FileSystem, file_systems, not_mounted};
@@ -39,7 +40,8 @@ pub fn find(
         return Ok(Vec::new());
     }
     let zfs = mount.zpool().map_or(Ok(Vec::new()), file_systems)?;
-    let mounts = fs::read_to_string(MOUNTS).map_err(FileError::io("read", MOUNTS))?;
+    let mounts = mountinfo::OWN;
+    let mounts = fs::read_to_string(mounts).map_err(FileError::io("read", mounts))?;
     look(parameters, file, &zfs, &mounts)
 }
 

@@ -23,13 +23,10 @@ impl Mount {
     }
 }
 
-/// What is mounted, as this process sees it.
-pub const MOUNTS: &str = "/proc/self/mountinfo";
-
 /// What is mounted at this very place. `None`: nothing, so what is seen there is another file
 /// system's empty folder and not the pool.
 pub fn mounted(place: &Path) -> std::io::Result<Option<Mount>> {
-    let text = fs::read_to_string(MOUNTS)?;
+    let text = fs::read_to_string(mountinfo::OWN)?;
     let place = fs::canonicalize(place)?;
     Ok(find(&text, &place.to_string_lossy()))
 }

@@ -7,11 +7,12 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use hawser_model::mountinfo;
+use hawser_model::octal::unescaped;
 use hawser_tool::processes;
 
 use super::mounts::is_remote;
 use super::storage_id::{StorageId, StorageIds};
-use hawser_model::octal::unescaped;
 
 /// Programs that offer what they have open to others, whether they write to it or not.
 pub const SERVERS: &[&str] = &[
@@ -213,7 +214,7 @@ fn descriptors(process: &Path) -> std::io::Result<Vec<PathBuf>> {
 /// Loop devices over files, and devices that hold devices: device-mapper, md, DRBD, partitions.
 fn above() -> Vec<Above> {
     let mut all = Vec::new();
-    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let mounts = fs::read_to_string(mountinfo::OWN).unwrap_or_default();
     for entry in fs::read_dir("/sys/class/block")
         .into_iter()
         .flatten()

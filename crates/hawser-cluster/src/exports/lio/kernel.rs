@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use hawser_files::FileError;
-use hawser_model::mountinfo::mounted;
+use hawser_model::mountinfo::{self, mounted};
 use hawser_tool::Tool;
 use nix::mount::{MsFlags, mount};
 use nix::sys::utsname::uname;
@@ -54,7 +54,7 @@ pub fn ready() -> Result<(), KernelError> {
     load("configfs", CONFIGFS, &mut tried)?;
     if !Path::new(ROOT).exists() {
         let none: Option<&str> = None;
-        let text = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        let text = fs::read_to_string(mountinfo::OWN).unwrap_or_default();
         if !mounted(&text).any(|it| it.place == CONFIGFS && it.fstype == "configfs") {
             mount(
                 Some("configfs"),

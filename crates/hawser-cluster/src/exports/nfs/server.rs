@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hawser_files::FileError;
+use hawser_model::mountinfo;
 use hawser_tool::{Tool, ToolError, processes};
 use nix::sys::stat::{major, minor};
 
@@ -143,7 +144,7 @@ pub fn look() -> Result<Found, NfsError> {
 /// exported before, of a pool that another head has now.
 pub fn served() -> Result<Found, NfsError> {
     let mut found = look()?;
-    if let Ok(mounts) = fs::read("/proc/self/mountinfo") {
+    if let Ok(mounts) = fs::read(mountinfo::OWN) {
         let mounts = String::from_utf8_lossy(&mounts);
         found.retain(|(directory, _), options| {
             !options.waits_for_its_mount() || is_mounted(&mounts, directory)

@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use hawser_host::Clock;
-use hawser_model::mountinfo::mounted;
+use hawser_model::mountinfo::{self, mounted};
 use serde::{Deserialize, Serialize};
 
 use super::processes;
@@ -26,7 +26,7 @@ pub struct Look {
 }
 
 pub(in crate::host) fn now(engine: bool) -> Result<Look, NodeError> {
-    let path = "/proc/self/mountinfo";
+    let path = mountinfo::OWN;
     let text = fs::read_to_string(path).map_err(NodeError::file("read", path))?;
     let mounts = mounted(&text).map(|it| it.place).collect();
     Ok(Look {

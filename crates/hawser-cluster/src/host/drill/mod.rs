@@ -25,7 +25,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use hawser_model::drill::ClockStep;
-use hawser_model::mountinfo::mounted;
+use hawser_model::mountinfo::{self, mounted};
 use serde::{Deserialize, Serialize};
 
 use super::view::Storage;
@@ -154,7 +154,7 @@ pub enum How {
 
 /// Whether a file system of this name is mounted there.
 fn is_mounted(name: &str, place: &str) -> Result<bool, NodeError> {
-    let path = "/proc/self/mountinfo";
+    let path = mountinfo::OWN;
     let text = fs::read_to_string(path).map_err(NodeError::file("read", path))?;
     Ok(mounted(&text).any(|it| it.source == name && it.place == place))
 }

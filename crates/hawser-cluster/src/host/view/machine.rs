@@ -5,6 +5,7 @@ use std::fs;
 use std::net::IpAddr;
 use std::path::Path;
 
+use hawser_model::mountinfo;
 use hawser_tool::processes::Process;
 use nix::net::if_::InterfaceFlags;
 use nix::sys::statvfs::{Statvfs, statvfs};
@@ -83,7 +84,7 @@ impl Room {
     pub(super) fn at(path: &str) -> Option<Self> {
         let found = statvfs(path).ok()?;
         let path = fs::canonicalize(path).ok()?;
-        let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+        let mounts = fs::read_to_string(mountinfo::OWN).ok()?;
         Some(Self::of(&found, is_read_only(&mounts, &path)))
     }
 

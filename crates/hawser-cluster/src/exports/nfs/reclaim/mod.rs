@@ -22,6 +22,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use hawser_files::{Expected, FileError, Folder};
+use hawser_model::mountinfo;
 use hawser_tool::processes;
 use sha2::{Digest, Sha256};
 
@@ -281,7 +282,7 @@ fn present(parameters: &Parameters, database: &Path) -> Result<Record, NfsError>
         error,
     };
     let listed = tracked::all(database).map_err(tracked)?;
-    let mounts = "/proc/self/mountinfo";
+    let mounts = mountinfo::OWN;
     let mounts = fs::read_to_string(mounts).map_err(FileError::io("read", mounts))?;
     let devices = devices_below(&mounts, &parameters.root).into_iter();
     let devices = devices.map(|(major, minor)| superblock(major, minor));

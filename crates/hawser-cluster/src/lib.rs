@@ -10,6 +10,7 @@ pub mod cib;
 pub mod clients;
 pub mod corosync;
 pub mod exports;
+mod hex;
 pub mod hooks;
 pub mod host;
 pub mod line;

@@ -32,6 +32,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::hex;
 use crate::plan::{FileFacts, KeyFacts};
 use crate::units;
 
@@ -86,9 +87,8 @@ impl OwnedFile {
     /// What a plan must know of it when it is Corosync's key.
     pub fn key_facts(&self) -> KeyFacts {
         use sha2::{Digest, Sha256};
-        let digest = Sha256::digest(&self.content.0);
         KeyFacts {
-            sha256: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+            sha256: hex::digits(&Sha256::digest(&self.content.0)),
             mode: self.mode,
         }
     }

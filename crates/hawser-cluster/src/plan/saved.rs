@@ -15,6 +15,7 @@ use super::effects::{Effect, Stage};
 use super::unified::hide;
 use super::{Plan, words};
 use crate::cib::secrets::{Content, NodeFile};
+use crate::hex;
 
 /// Where a plan comes from.
 #[derive(Clone, Copy, Debug)]
@@ -155,6 +156,5 @@ fn object(stage: Stage, change: &ObjectChange) -> String {
 
 /// In hexadecimal.
 pub(super) fn sha256(text: &str) -> String {
-    let digest = Sha256::digest(text.as_bytes());
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::digits(&Sha256::digest(text.as_bytes()))
 }

@@ -16,6 +16,7 @@ use super::storage_id::{StorageId, StorageIds};
 use crate::exports::desired::{Desired, Portal};
 use crate::exports::service::Foreign;
 use crate::exports::tgt::{Instance, Targets};
+use crate::hex;
 
 /// Where the copies are.
 pub const FOLDER: &str = "/run/hawser/exports";
@@ -128,7 +129,7 @@ impl Mark {
     pub fn of(secret: &str) -> std::io::Result<Self> {
         let mut random = [0; 16];
         getrandom::fill(&mut random)?;
-        let salt: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let salt = hex::digits(&random);
         let hash = hash(&salt, secret);
         Ok(Self { salt, hash })
     }
@@ -140,8 +141,7 @@ impl Mark {
 }
 
 fn hash(salt: &str, secret: &str) -> String {
-    let digest = Sha256::digest(format!("{salt}:{secret}").as_bytes());
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::digits(&Sha256::digest(format!("{salt}:{secret}").as_bytes()))
 }
 
 fn path(folder: &Path, pool: &str) -> PathBuf {

@@ -11,6 +11,7 @@ use crate::exports::desired::DesiredDirectory;
 use crate::exports::file::ExportsFile;
 use crate::exports::resolve::ExportsError;
 use crate::exports::state::{RememberedDirectory, State};
+use crate::hex;
 
 /// A directory of the pool that the file offers, as whoever looked at the pool found it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,10 +84,7 @@ fn new_fsid(state: &State, pool: &str, directory: &str) -> String {
     let mut counter = 0_u64;
     loop {
         let digest = Sha256::digest(format!("nfs {pool}/{directory}#{counter}").as_bytes());
-        let digits: String = digest[..16]
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let digits = hex::digits(&digest[..16]);
         let parts = [
             &digits[..8],
             &digits[8..12],

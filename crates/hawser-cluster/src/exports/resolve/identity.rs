@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 use super::{ExportsError, Offered, Work};
 use crate::exports::desired::Volume;
 use crate::exports::state::Remembered;
+use crate::hex;
 
 impl Work<'_> {
     /// The serial number of each volume, by its identity.
@@ -74,11 +75,7 @@ impl Work<'_> {
         let mut counter = 0_u64;
         loop {
             let text = format!("{}/{volume}#{counter}", self.context.pool);
-            let digest = Sha256::digest(text.as_bytes());
-            let serial: String = digest[..16]
-                .iter()
-                .map(|byte| format!("{byte:02x}"))
-                .collect();
+            let serial = hex::digits(&Sha256::digest(text.as_bytes())[..16]);
             if !taken(&serial) {
                 return serial;
             }

@@ -17,6 +17,7 @@ use super::here::Here;
 use crate::exports::host::{Saved, mounted};
 use crate::exports::lio::{backstore, reservations};
 use crate::exports::nfs::reclaim;
+use crate::hex;
 
 /// The word after `hawser exports` that makes a process one that writes.
 pub const WORD: &str = "keep";
@@ -105,8 +106,7 @@ pub(super) fn due(here: &Here, pool: &str, before: &[u8]) -> Result<Option<Strin
     let units = saved.desired.units.iter();
     for (serial, unit) in units.filter(|_| saved.parameters.backend == Backend::Lio) {
         if let Some(told) = here.configfs.registered(&backstore(pool, serial, unit))? {
-            let digest = Sha256::digest(told);
-            let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+            let digest = hex::digits(&Sha256::digest(told));
             registered += &format!("{serial} {digest}\n");
         }
     }

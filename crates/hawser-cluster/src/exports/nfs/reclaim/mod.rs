@@ -34,6 +34,7 @@ use crate::addresses;
 use crate::corosync::Conf;
 use crate::exports::desired::Desired;
 use crate::exports::host::{Parameters, devices_below};
+use crate::hex;
 use crate::plan::COROSYNC_CONF;
 use record::Nfs4Client;
 pub use record::Record;
@@ -313,8 +314,7 @@ fn scope() -> String {
 /// The kernel takes it for the name of a host: 64 bytes at most.
 fn scope_of(cluster: &str) -> String {
     let digest = Sha256::digest(cluster.as_bytes());
-    let digits: String = digest[..8].iter().map(|it| format!("{it:02x}")).collect();
-    format!("hawser-{digits}")
+    format!("hawser-{}", hex::digits(&digest[..8]))
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::hex;
+
 /// Who may reclaim locks when another head takes the pool over. What a later version says beside is left alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
@@ -90,7 +92,7 @@ impl fmt::Debug for Bytes {
 
 impl From<Bytes> for String {
     fn from(bytes: Bytes) -> Self {
-        bytes.0.iter().map(|it| format!("{it:02x}")).collect()
+        hex::digits(&bytes.0)
     }
 }
 

@@ -10,6 +10,7 @@ pub mod cib;
 pub mod clients;
 pub mod corosync;
 pub mod exports;
+pub mod fence_history;
 mod hex;
 pub mod hooks;
 pub mod host;

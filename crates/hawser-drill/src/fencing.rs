@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use hawser_cluster::fence_history::finished;
 use hawser_cluster::host::questions::ReadFenceHistory;
-use hawser_cluster::live::fence_events;
 use hawser_model::drill::{Clock, FenceEvent, Moment, NodeLogs};
 use hawser_model::names::HostName;
 
@@ -37,7 +37,7 @@ pub(crate) fn read(context: &DrillContext<'_>) -> Result<History, DrillError> {
     for head in &context.heads {
         match context.hosts.ask(head, &ReadFenceHistory) {
             Ok(history) => {
-                let events = fence_events(&history);
+                let events = finished(&history);
                 let events = events.map_err(|e| DrillError::CouldNot(e.to_string()))?;
                 let head = head.clone();
                 return Ok(History { head, events });

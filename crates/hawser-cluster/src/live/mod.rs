@@ -42,7 +42,6 @@ pub use restart::{cannot_restart, restart_engine};
 pub use secrets::{SecretError, Secrets};
 pub use settle::Waiting;
 pub use status::{Judged, Mark, Said, Sign, judgement, status};
-pub use takeover::fence_events;
 pub use truth::{Stand, Startup, Truth, has_quorum};
 pub(crate) use views::live_cib;
 pub use views::{Ahead, StatusFacts, observe, observe_again, observe_alone};

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::takeover::seconds;
+use crate::fence_history::seconds;
 use crate::simulate::Directory;
 use crate::xml::Element;
 

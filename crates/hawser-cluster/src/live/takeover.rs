@@ -2,13 +2,11 @@
 //! operations in the CIB's status section and the fencer's history.
 
 use std::collections::BTreeMap;
-use std::time::UNIX_EPOCH;
 
-use hawser_model::drill::{FenceEvent, Moment, utc_offset_s};
 use hawser_model::names::HostName;
 use hawser_model::output::cluster::Takeover;
 
-use super::LiveError;
+use crate::fence_history::{events, seconds};
 use crate::simulate::Directory;
 use crate::xml::Element;
 
@@ -94,11 +92,8 @@ fn operations<'a>(cib: &'a Element, resource: &str) -> Vec<Done<'a>> {
 
 /// The nodes that were shot, and when.
 fn shots(history: &Element) -> Vec<(String, u64)> {
-    let events = history.walk().into_iter();
-    let events = events.filter(|event| {
-        event.name == "fence_event"
-            && event.get("status") == Some("success")
-            && event.get("action") != Some("on")
+    let events = events(history).filter(|event| {
+        event.get("status") == Some("success") && event.get("action") != Some("on")
     });
     events
         .filter_map(|event| {
@@ -108,29 +103,6 @@ fn shots(history: &Element) -> Vec<(String, u64)> {
             ))
         })
         .collect()
-}
-
-/// Everything that the fencer remembers (`stonith_admin --history --output-as=xml`), oldest first.
-///
-/// # Errors
-/// The text is no XML.
-pub fn fence_events(history: &str) -> Result<Vec<FenceEvent>, LiveError> {
-    let history = Element::parse(history, "the fencing history")?;
-    let events = history.walk().into_iter();
-    let mut events: Vec<FenceEvent> = events
-        .filter(|event| event.name == "fence_event")
-        .filter_map(|event| {
-            Some(FenceEvent {
-                target: event.get("target")?.into(),
-                action: event.get("action")?.to_owned(),
-                delegate: event.get("delegate").map(HostName::from),
-                succeeded: event.get("status") == Some("success"),
-                completed: Moment(seconds(event.get("completed")?)? * 1_000_000),
-            })
-        })
-        .collect();
-    events.sort_by_key(|event| event.completed);
-    Ok(events)
 }
 
 /// What the fencer remembers, for somebody who asks how it went.
@@ -161,8 +133,7 @@ impl Shots {
             now,
             ..Self::default()
         };
-        let events = history.map(Element::walk).unwrap_or_default().into_iter();
-        for event in events.filter(|event| event.name == "fence_event") {
+        for event in history.into_iter().flat_map(events) {
             let Some(target) = event.get("target") else {
                 continue;
             };
@@ -249,34 +220,9 @@ impl Shots {
     }
 }
 
-/// Seconds since 1970 of `2026-11-22 01:17:34Z`, with or without a fraction, or with an offset
-/// (` +01:00`) instead of the `Z`.
-pub(super) fn seconds(text: &str) -> Option<u64> {
-    let (date, rest) = text.split_at_checked("2026-11-22 ".len())?;
-    let at = rest.find(|c: char| !c.is_ascii_digit() && !matches!(c, ':' | '.'));
-    let (time, zone) = rest.split_at(at.unwrap_or(rest.len()));
-    let local = humantime::parse_rfc3339_weak(&format!("{date}{time}")).ok()?;
-    let local = local.duration_since(UNIX_EPOCH).ok()?.as_secs();
-    let zone = zone.trim();
-    let offset = match zone.starts_with(['+', '-']) && zone.contains(':') {
-        true => utc_offset_s(zone)?,
-        false => 0,
-    };
-    local.checked_add_signed(i64::from(-offset))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_fencers_times_are_read() {
-        assert_eq!(seconds("1970-01-02 00:00:01Z"), Some(86_401));
-        assert_eq!(seconds("2026-11-22 01:17:34Z"), Some(1_795_310_254));
-        assert_eq!(seconds("2026-11-22 01:17:34.250000Z"), Some(1_795_310_254));
-        assert_eq!(seconds("2026-11-22 02:17:34 +01:00"), Some(1_795_310_254));
-        assert_eq!(seconds("yesterday"), None);
-    }
 
     fn cib(ops: &str) -> Element {
         let text = format!(

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hawser_cluster::fence_history::is_under_way;
 use hawser_cluster::host::FenceQuestion;
 use hawser_cluster::host::questions::{Power, ReadFenceHistory, ReadFenceMetadata};
 use hawser_cluster::live::{cannot_switch, switches};
@@ -120,14 +121,7 @@ impl RealHeads<'_> {
             &ReadFenceHistory,
             "there is no head",
         )?;
-        let history = Element::parse(&history, "the fencing history");
-        let history = history.map_err(SiteError::for_good)?;
-        let mut events = history.walk().into_iter();
-        Ok(events.any(|event| {
-            event.name == "fence_event"
-                && event.get("target") == Some(head.as_str())
-                && event.get("status") == Some("pending")
-        }))
+        is_under_way(&history, head).map_err(SiteError::for_good)
     }
 
     pub(super) fn devices(&self, head: &HostName) -> Result<&[FenceQuestion], SiteError> {

@@ -9,8 +9,8 @@ use hawser_model::names::HostName;
 use serde::{Deserialize, Serialize};
 
 use super::{Machine, USUAL};
+use crate::fence_history::finished;
 use crate::host::{pacemaker, run};
-use crate::live::fence_events;
 
 /// Puts a node in standby, or takes it out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,7 +47,7 @@ impl Answers<Machine> for ForgetFailures {
     fn answer(self, _: &mut Machine, _: &Stop) -> Result<(), Declined> {
         run::tool("crm_resource", &["--cleanup"], None)?;
         // All shots at a node are forgotten with the one that failed: those at others are not.
-        let history = fence_events(&pacemaker::fence_history()?)?;
+        let history = finished(&pacemaker::fence_history()?)?;
         for node in missed(&history) {
             let arguments = ["--cleanup", "--history", node.as_str()];
             run::tool("stonith_admin", &arguments, None)?;
@@ -85,7 +85,7 @@ mod tests {
             event("head1", "failed", 15),
             event("head3", "success", 10),
         ];
-        let history = fence_events(&format!("<r>{}</r>", events.concat())).unwrap();
+        let history = finished(&format!("<r>{}</r>", events.concat())).unwrap();
         assert_eq!(missed(&history), [&HostName::from("head2")]);
     }
 }

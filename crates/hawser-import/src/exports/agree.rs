@@ -74,8 +74,7 @@ pub(crate) fn agree(parts: Parts, picture: &Picture, page: &mut Page) -> Offered
     let mut all = Offered::default();
     for Part { offered, .. } in parts.0 {
         let known = (all.units.len(), all.directories.len());
-        for target in offered.targets {
-            // One file after the other may add to a target, as those of tgt's conf.d.
+        for target in one_each(offered.targets, page) {
             let mut before = all.targets.iter_mut();
             match before.find(|first| first.iqn == target.iqn) {
                 Some(first) => same_target(first, target, page),
@@ -105,6 +104,35 @@ pub(crate) fn agree(parts: Parts, picture: &Picture, page: &mut Page) -> Offered
         }
     }
     all
+}
+
+/// The targets of one head. Several of its files may say something of a target: as tgt-admin, which reads those of conf.d as
+/// one (`MergeDuplicateBlocks`), it has all their clients, and is closed to others as soon as one file names a client.
+fn one_each(targets: Vec<Target>, page: &mut Page) -> Vec<Target> {
+    let mut one: Vec<Target> = Vec::new();
+    for target in targets {
+        let Some(first) = one.iter_mut().find(|first| first.iqn == target.iqn) else {
+            one.push(target);
+            continue;
+        };
+        if let Some(hosts) = target.hosts {
+            let known = first.hosts.get_or_insert_default();
+            known.extend(hosts);
+            let mut seen = BTreeSet::new();
+            known.retain(|host| seen.insert(host.clone()));
+        }
+        if first.chap.is_none() {
+            first.chap = target.chap;
+            first.mutual = first.mutual.take().or(target.mutual);
+        } else if target.chap.is_some() && target.chap != first.chap {
+            page.unsaid(
+                &target.at,
+                "a second incominguser",
+                "a target has one account; the first is taken",
+            );
+        }
+    }
+    one
 }
 
 /// What becomes of clients that one source lets in and another does not.

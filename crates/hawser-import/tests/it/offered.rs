@@ -353,6 +353,42 @@ fn a_target_of_two_files_is_one() {
 }
 
 #[test]
+fn clients_that_two_files_of_a_head_name_are_all_let_in() {
+    let text = |path: &str, client: &str| Source {
+        path: path.into(),
+        text: conf(&format!("backing-store /dev/vg/{path}\n{client}")),
+        kind: Kind::TargetsConf,
+        node: Some("head1".into()),
+    };
+    let options = Options {
+        name: None,
+        pool: None,
+        secrets: "/etc/hawser/secrets".into(),
+        adopt: false,
+    };
+    let esx = |n: u8| format!("iqn.1998-01.com.vmware:esx{n}");
+    let named = |n: u8| format!("initiator-name {}\n", esx(n));
+    for (first, second, clients) in [
+        (named(1), named(2), vec![esx(1), esx(2)]),
+        (named(1), String::new(), vec![esx(1)]),
+        (String::new(), named(2), vec![esx(2)]),
+    ] {
+        let sources = [text("a", &first), text("b", &second)];
+        let imported = import(&sources, &options).expect("it is read");
+        let written = exports(&imported, "vg");
+        for client in [esx(1), esx(2)] {
+            assert_eq!(
+                written.contains(&client),
+                clients.contains(&client),
+                "{written}"
+            );
+        }
+        let page = imported.page.to_string();
+        assert!(!page.contains("other clients"), "{page}");
+    }
+}
+
+#[test]
 fn a_resource_whose_lun_no_client_can_address_is_told() {
     let text = "primitive t iSCSITarget params iqn=iqn.2001-04.com.example:a\n\
         primitive u iSCSILogicalUnit params target_iqn=iqn.2001-04.com.example:a lun=20000 path=/dev/zvol/tank/a\n";

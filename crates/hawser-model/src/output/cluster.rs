@@ -99,6 +99,9 @@ pub enum ServiceState {
     Starting,
     /// Not all are served.
     Down,
+    /// Nobody knows: no head that was reached says how the cluster stands, and one that was not, or whose engine does not
+    /// answer, may serve them.
+    Unknown,
 }
 
 /// A quorum device at this moment.
@@ -135,6 +138,8 @@ pub enum NodeCondition {
     Offline,
     /// Gone, and not known to be off: nothing of it is taken over yet.
     Unclean,
+    /// It was not reached, or its engine does not answer, and no other head says what it is.
+    Unknown,
 }
 
 impl NodeCondition {
@@ -147,6 +152,7 @@ impl NodeCondition {
             Self::Starting => "starting",
             Self::Offline => "offline",
             Self::Unclean => "lost, and not known to be off",
+            Self::Unknown => "state not known",
         }
     }
 }

@@ -135,7 +135,7 @@ impl<'a> All<'a> {
         let base = match condition {
             _ if dead && !hosts_alone => Light::Bad,
             None if hosts_alone && own.is_some() => Light::Good,
-            None => Light::Unknown,
+            None | Some(NodeCondition::Unknown) => Light::Unknown,
             Some(NodeCondition::Online) => Light::Good,
             Some(NodeCondition::Unclean) => Light::Bad,
             Some(

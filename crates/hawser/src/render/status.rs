@@ -29,7 +29,8 @@ pub fn text(now: &ClusterStatus) -> String {
             &[format!("{} {votes}", device.host)],
         );
     }
-    let pools: Vec<String> = now.pools.iter().map(pool).collect();
+    let known = now.state != ServiceState::Unknown;
+    let pools: Vec<String> = now.pools.iter().map(|it| pool(it, known)).collect();
     section(&mut out, "pools", &pools);
     for (node, lines) in &now.if_lost {
         section(&mut out, &format!("if {node} died now"), lines);
@@ -52,6 +53,7 @@ fn headline(now: &ClusterStatus) -> String {
         ServiceState::NotRedundant => format!("{quorum}served, NOT REDUNDANT: {reason}"),
         ServiceState::Starting => format!("{quorum}starting: {reason}"),
         ServiceState::Down => format!("{quorum}DOWN: {reason}"),
+        ServiceState::Unknown => format!("NOT KNOWN: {reason}"),
     }
 }
 
@@ -65,7 +67,10 @@ fn section(out: &mut String, title: &str, lines: &[String]) {
     }
 }
 
-fn pool(pool: &PoolStatus) -> String {
+fn pool(pool: &PoolStatus, known: bool) -> String {
+    if !known {
+        return format!("{}, nobody knows where", pool.name);
+    }
     let place = match &pool.active_on {
         Some(node) => format!("on {node}"),
         None => "nowhere".to_owned(),

@@ -149,10 +149,12 @@ pub(super) fn wrong(
                 }
                 _ => format!("{name} is not a member of the cluster"),
             },
+            // Of a cluster that a head sees, each node is something.
+            NodeCondition::Unknown => continue,
         };
         let mark = match node.state {
             NodeCondition::Unclean => Sign::HeadLost,
-            NodeCondition::Online => Sign::HeadNotReached,
+            NodeCondition::Online | NodeCondition::Unknown => Sign::HeadNotReached,
             NodeCondition::Starting => Sign::HeadStarting,
             NodeCondition::Standby => Sign::HeadStandby,
             NodeCondition::Maintenance => Sign::HeadMaintenance,

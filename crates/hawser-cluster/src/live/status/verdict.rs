@@ -112,15 +112,18 @@ pub(super) fn nothing_runs(file: &ClusterFile, facts: &StatusFacts, truth: &Trut
         .iter()
         .map(|node| NodeStatus {
             name: node.name.get().clone(),
-            state: match truth.starts(node.name.get()) {
-                Some(_) => NodeCondition::Starting,
-                None => NodeCondition::Offline,
+            state: match truth.stands.get(node.name.get()) {
+                Some(Stand::Starting(_)) => NodeCondition::Starting,
+                Some(Stand::Down(_)) => NodeCondition::Offline,
+                _ => NodeCondition::Unknown,
             },
         })
         .collect();
     let starts = truth.all_start();
-    // Of a cluster of which no head answered nothing is known, not even that it is down.
+    // Of a cluster of which no head answered nothing is known, not even that nothing runs.
     let asked = !facts.views.is_empty();
+    let mut names = file.nodes.iter().map(|node| node.name.get());
+    let all_answered = asked && names.all(|name| facts.views.contains_key(name));
     // Nor of one whose engine runs and does not answer.
     let hides = !starts && facts.views.values().any(HeadView::hides_the_cluster);
     let reason = match (asked, starts) {
@@ -176,6 +179,8 @@ pub(super) fn nothing_runs(file: &ClusterFile, facts: &StatusFacts, truth: &Trut
         cluster: file.cluster.name.to_string(),
         state: match starts {
             true => ServiceState::Starting,
+            // Who did not answer may serve.
+            false if hides || !all_answered => ServiceState::Unknown,
             false => ServiceState::Down,
         },
         reason: Some(reason),

@@ -2,6 +2,7 @@
 
 use super::*;
 use hawser_cluster::live::{Sign, judgement};
+use hawser_model::output::cluster::{NodeCondition, ServiceState};
 
 /// What a watch knows that asks its own head alone.
 fn alone(golden: &Golden, change: impl Fn(&mut HeadView)) -> StatusFacts {
@@ -54,4 +55,32 @@ fn a_corosync_that_does_not_answer_says_nothing_of_quorum() {
         }
     });
     assert!(signs(&golden, &lost).contains(&Sign::NoQuorum));
+}
+
+#[test]
+fn a_cluster_of_which_no_head_tells_is_not_known_and_not_down() {
+    let golden = Golden::named("lab");
+    let stopped = |view: &mut HeadView| *view = HeadView::default();
+    let mute = |view: &mut HeadView| view.cib = Some(Told::Silent(15));
+    let both_stopped = but(but(healthy(&golden), 1, stopped), 2, stopped);
+    let other_not_reached = |mut facts: StatusFacts| {
+        facts.views.remove("head2");
+        facts.unreached.insert(name(2), "no answer".into());
+        facts
+    };
+    let one_stopped = other_not_reached(but(healthy(&golden), 1, stopped));
+    let both_mute = but(but(healthy(&golden), 1, mute), 2, mute);
+    let mut nobody = one_stopped.clone();
+    nobody.views.clear();
+    let (off, hidden) = (NodeCondition::Offline, NodeCondition::Unknown);
+    for (facts, state, heads) in [
+        (both_stopped, ServiceState::Down, [off, off]),
+        (one_stopped, ServiceState::Unknown, [off, hidden]),
+        (both_mute, ServiceState::Unknown, [hidden, hidden]),
+        (nobody, ServiceState::Unknown, [hidden, hidden]),
+    ] {
+        let now = status(&golden.file, &facts, &Scheduler).unwrap();
+        let conditions: Vec<NodeCondition> = now.nodes.iter().map(|node| node.state).collect();
+        assert_eq!((now.state, &conditions[..]), (state, &heads[..]));
+    }
 }

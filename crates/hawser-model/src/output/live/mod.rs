@@ -154,9 +154,7 @@ pub struct LiveIncident {
 impl LiveHead {
     /// What it is, in words.
     pub fn words(&self) -> String {
-        let condition = self
-            .condition
-            .map_or("state not known", NodeCondition::word);
+        let condition = self.condition.unwrap_or(NodeCondition::Unknown).word();
         let Some(own) = &self.own else {
             return condition.to_owned();
         };

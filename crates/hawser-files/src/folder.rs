@@ -1,15 +1,15 @@
 //! A folder, opened once; what is in it, by its descriptor and without following a link.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File, Metadata, Permissions};
 use std::io::Read;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Component, Path, PathBuf};
 
 use nix::errno::Errno;
-use nix::fcntl::{OFlag, open, openat};
-use nix::sys::stat::Mode;
+use nix::fcntl::{OFlag, RenameFlags, open, openat, renameat2};
+use nix::sys::stat::{Mode, mkdirat};
 use nix::unistd::{UnlinkatFlags, fsync, geteuid, unlinkat};
 
 use crate::{FileError, kind};
@@ -127,7 +127,10 @@ impl Folder {
     }
 
     /// The folder that it is in.
-    pub(crate) fn up(&self) -> Result<Self, FileError> {
+    ///
+    /// # Errors
+    /// It cannot be entered.
+    pub fn up(&self) -> Result<Self, FileError> {
         let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
         let path = self.path.join("..");
         let fd = openat(&self.fd, "..", flags, Mode::empty())
@@ -235,6 +238,44 @@ impl Folder {
             Err(Errno::ENOENT) => Ok(false),
             Err(errno) => Err(FileError::io("remove", self.path.join(name))(errno)),
         }
+    }
+
+    /// Gives what is called `name` here to another folder of the same file system, where nothing has that name.
+    ///
+    /// # Errors
+    /// It is not there, the name is taken, or it cannot be moved.
+    pub fn give(&self, name: &OsStr, to: &Self) -> Result<(), FileError> {
+        let name = self.plain(name)?;
+        match renameat2(self, name, to, name, RenameFlags::RENAME_NOREPLACE) {
+            Ok(()) => Ok(()),
+            Err(Errno::EEXIST) => Err(FileError::Exists {
+                path: to.path.join(name),
+            }),
+            Err(errno) => Err(FileError::io("move", self.path.join(name))(errno)),
+        }
+    }
+
+    /// Creates a folder with the owner, group and mode of another one.
+    ///
+    /// # Errors
+    /// The name is taken, or it cannot be created.
+    pub fn create_folder(&self, name: &OsStr, like: &Self) -> Result<Self, FileError> {
+        let path = self.path.join(name);
+        let about = like.metadata()?;
+        match mkdirat(self, self.plain(name)?, Mode::S_IRWXU) {
+            Ok(()) => {}
+            Err(Errno::EEXIST) => return Err(FileError::Exists { path }),
+            Err(errno) => return Err(FileError::io("create folder", &path)(errno)),
+        }
+        let new = self.below(Path::new(name))?;
+        let open = openat(&new, ".", OFlag::O_RDONLY | OFlag::O_CLOEXEC, Mode::empty())
+            .map(File::from)
+            .map_err(FileError::io("open folder", &path))?;
+        fchown(&open, Some(about.uid()), Some(about.gid()))
+            .and_then(|()| open.set_permissions(Permissions::from_mode(about.mode() & 0o7777)))
+            .map_err(FileError::io("chown", &path))?;
+        self.sync()?;
+        Ok(new)
     }
 
     /// What was created, renamed and removed here is on the disk when this returns.

@@ -8,6 +8,7 @@ use std::path::Path;
 use hawser_tool::processes;
 use serde::{Deserialize, Serialize};
 
+use super::stored_cib::{self, StoredCib};
 use super::{boot, device, engine, exports_agent, ports, run, watch_unit};
 use crate::exports::lio;
 use crate::plan::boot::BootFacts;
@@ -49,6 +50,9 @@ pub struct Inventory {
     /// The unit of the watch; none where systemd does not run.
     #[serde(default)]
     pub watch: Option<WatchFacts>,
+    /// The CIB that Pacemaker would start with; none while it runs.
+    #[serde(default)]
+    pub stored_cib: Option<StoredCib>,
 }
 
 /// Where OCF agents are, a folder a provider (the OCF standard's `OCF_ROOT`).
@@ -108,6 +112,7 @@ pub(super) fn take() -> Inventory {
         boot: boot::look(Path::new("/")),
         ports: ports::look(),
         watch: watch_unit::look(),
+        stored_cib: stored_cib::look(),
     }
 }
 

@@ -21,6 +21,7 @@ pub mod questions;
 mod registrations;
 mod reload;
 mod run;
+mod stored_cib;
 mod vdevs;
 pub mod view;
 mod watch_unit;
@@ -42,6 +43,7 @@ pub use kept_logs::{HeadsReadings, KeptLogs, KeptName, kept_incidents};
 pub use keys::{Encrypted, KeyFile};
 pub use offers::{EXPORTS, OffersFile, SAVECONFIGS, TARGETS_CONF};
 pub use questions::Machine;
+pub use stored_cib::StoredCib;
 pub use view::{HeadView, ViewQuestion};
 pub use watch_unit::WatchAction;
 
@@ -116,6 +118,12 @@ pub enum NodeError {
     /// A file could not be written as a whole.
     #[error(transparent)]
     OnDisk(#[from] hawser_files::FileError),
+    /// A CIB that is set aside is one that Pacemaker does not use.
+    #[error("Pacemaker runs")]
+    Pacemaker,
+    /// It is not the one that was to be set aside.
+    #[error("{0} is not the one that was seen before: plan again")]
+    OtherCib(String),
     /// A tool failed.
     #[error("{command}: {said}")]
     Tool {

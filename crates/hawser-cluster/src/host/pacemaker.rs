@@ -1,5 +1,6 @@
 //! Pacemaker's own tools.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{ErrorKind, Write};
 use std::os::fd::AsRawFd;
@@ -8,10 +9,7 @@ use std::time::Duration;
 
 use hawser_files::{Existing, FileError, Folder};
 
-use super::{NodeError, run};
-
-/// Where Pacemaker keeps the CIB while it does not run.
-const CIB_FILE: &str = "/var/lib/pacemaker/cib/cib.xml";
+use super::{NodeError, run, stored_cib};
 
 /// The user and group that Pacemaker's daemons run as (`CRM_DAEMON_USER`, `CRM_DAEMON_GROUP`).
 const OWNER: &str = "hacluster:haclient";
@@ -73,20 +71,24 @@ pub(super) fn patch(was: &str, new: &str) -> Result<bool, NodeError> {
 ///
 /// Without one, the first start waits for Pacemaker's own `dc-deadtime`, 20 s.
 pub(super) fn seed(cib: &str) -> Result<(), NodeError> {
-    if super::inventory::runs("pacemakerd") || Path::new(CIB_FILE).exists() {
+    if super::inventory::runs("pacemakerd") {
         return Ok(());
     }
-    let (folder, name) = match Folder::of(Path::new(CIB_FILE)) {
+    let name = OsStr::new(stored_cib::NAME);
+    let folder = match Folder::open(Path::new(stored_cib::FOLDER)) {
         Ok(there) => there,
         // Pacemaker is not installed; the plan says so.
         Err(e) if e.os().is_some_and(|e| e.kind() == ErrorKind::NotFound) => return Ok(()),
         Err(e) => return Err(e.into()),
     };
+    if folder.about(name)?.is_some() {
+        return Ok(());
+    }
     let fresh = folder.fresh()?;
     let mut file = fresh.file();
     file.write_all(cib.as_bytes())
         .and_then(|()| file.sync_all())
-        .map_err(NodeError::file("write", CIB_FILE))?;
+        .map_err(NodeError::file("write", stored_cib::NAME))?;
     // The open file, not a name: the folder is Pacemaker's, and a name there may come to mean another file.
     let open = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
     run::tool("chown", &[OWNER, &open], None)?;

@@ -10,7 +10,7 @@ use super::settle::{Waiting, wait_settled};
 use super::{LiveError, Secrets, ask, device, live_cib, tell};
 use crate::host::questions::{
     InstallExports, InstallWatch, PatchCib, ReadFile, ReloadCorosync, RemoveFile, SeedCib,
-    SetDevice, StartEngine, StopEngine, WithdrawWatch, WriteFile,
+    SetAsideCib, SetDevice, StartEngine, StopEngine, WithdrawWatch, WriteFile,
 };
 use crate::host::{Content, DeviceAction, OwnedFile, WatchAction};
 use crate::numbering::Numbering;
@@ -72,6 +72,10 @@ pub(super) fn perform(
         }
         Effect::WriteCorosyncConf { node, text } => {
             write(heads, node, COROSYNC_CONF, conf(text))?;
+        }
+        Effect::SetAsideCib { node, cib } => {
+            let cib = cib.clone();
+            ask(heads, node, &SetAsideCib { cib })?;
         }
         Effect::InstallExports { nodes } => {
             tell(heads, nodes, &InstallExports)?;

@@ -199,6 +199,7 @@ fn node(
         boot: Some(inventory.boot.clone()),
         ports: inventory.ports.clone(),
         watch: inventory.watch,
+        stored_cib: inventory.stored_cib.clone(),
         pools: BTreeMap::new(),
     };
     Ok((facts, inventory))

@@ -94,8 +94,9 @@ pub(super) fn undo_of(done: &[Effect], facts: &Facts) -> Vec<Undo> {
                 files.push(Undo::Conf(node.clone(), conf_of(facts, node)));
                 after.push(Undo::Restart(running(facts)));
             }
-            // The mode of a key is better as it is now.
+            // The mode of a key is better as it is now, and another cluster's CIB where it is now.
             Effect::AuthkeyMode { .. }
+            | Effect::SetAsideCib { .. }
             | Effect::InstallExports { .. }
             | Effect::RemoveFile { .. }
             | Effect::Watch { .. }

@@ -8,7 +8,7 @@ use hawser_model::names::HostName;
 
 use super::diff::ObjectChange;
 use crate::cib::secrets::NodeFile;
-use crate::host::{DeviceAction, WatchAction};
+use crate::host::{DeviceAction, StoredCib, WatchAction};
 
 /// Where Corosync's key is.
 pub const AUTHKEY: &str = "/etc/corosync/authkey";
@@ -62,6 +62,13 @@ pub enum Effect {
         node: HostName,
         /// The text.
         text: String,
+    },
+    /// The CIB of another cluster that a node keeps is no longer where Pacemaker starts with it.
+    SetAsideCib {
+        /// The node.
+        node: HostName,
+        /// The CIB.
+        cib: StoredCib,
     },
     /// Hawser's own resource agent on these nodes, and the program it runs.
     InstallExports {
@@ -144,6 +151,7 @@ impl fmt::Display for Effect {
             Self::CopyAuthkey { from, to } => format!("the key of {from} on {}", names(to)),
             Self::AuthkeyMode { node } => format!("mode of {AUTHKEY} on {node}"),
             Self::WriteCorosyncConf { node, .. } => format!("{COROSYNC_CONF} on {node}"),
+            Self::SetAsideCib { node, .. } => format!("the old CIB of {node} is set aside"),
             Self::InstallExports { nodes } => {
                 format!("the exports agent on {}", names(nodes))
             }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::boot::BootFacts;
 use super::ports::HeadPorts;
+use crate::host::StoredCib;
 use crate::host::view::PoolView;
 
 /// What is known about the nodes and the cluster they form.
@@ -91,6 +92,9 @@ pub struct NodeFacts {
     /// The unit of its watch; none where systemd does not run.
     #[serde(default)]
     pub watch: Option<WatchFacts>,
+    /// The CIB that its Pacemaker would start with; none while it runs.
+    #[serde(default)]
+    pub stored_cib: Option<StoredCib>,
     /// How it sees the pools that it may run; empty: nobody has looked.
     #[serde(default)]
     pub pools: BTreeMap<String, PoolView>,

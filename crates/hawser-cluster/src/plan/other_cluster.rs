@@ -1,5 +1,5 @@
-//! A corosync.conf of another cluster than the file's, such as the example in the package of a new head. It says nothing of
-//! this cluster.
+//! A corosync.conf or CIB of another cluster than the file's, such as the example in the package of a new head. It says nothing
+//! of this cluster.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -10,6 +10,7 @@ use hawser_model::names::HostName;
 use super::Problem;
 use super::facts::{Facts, NodeFacts};
 use crate::corosync::Conf;
+use crate::host::StoredCib;
 
 /// Whether it names fewer than two nodes of the file, and with the file's cluster none. Where it names nodes by what only
 /// their hosts can look up, nobody can say.
@@ -29,11 +30,16 @@ fn is_of_another(file: &ClusterFile, conf: &Conf) -> bool {
     };
     let all = file.nodes.iter();
     let known = all.filter(|wanted| nodes.iter().any(|node| is(node, wanted)));
-    let enough = match cluster(conf) == Some(file.cluster.name.as_str()) {
+    let enough = enough(file, cluster(conf));
+    !nodes.is_empty() && nodes.iter().all(tells) && known.count() < enough
+}
+
+/// So many nodes of the file make a cluster with this name the file's.
+fn enough(file: &ClusterFile, cluster: Option<&str>) -> usize {
+    match cluster == Some(file.cluster.name.as_str()) {
         true => 1,
         false => 2,
-    };
-    !nodes.is_empty() && nodes.iter().all(tells) && known.count() < enough
+    }
 }
 
 /// Where a node is, on each of Corosync's eight links.
@@ -56,6 +62,14 @@ pub(crate) fn runs_another(file: &ClusterFile, there: &NodeFacts) -> bool {
     let conf = there.corosync_conf.as_deref();
     let conf = conf.and_then(|text| Conf::parse(text).ok());
     there.running && conf.is_some_and(|conf| is_of_another(file, &conf))
+}
+
+/// Whether a CIB knows fewer than two nodes of the file, and with the file's cluster none. One that knows no node has never been
+/// Pacemaker's.
+pub(super) fn has_cib(file: &ClusterFile, cib: &StoredCib) -> bool {
+    let all = file.nodes.iter().map(|node| node.name.as_str());
+    let known = all.filter(|name| cib.nodes.iter().any(|node| node == name));
+    !cib.nodes.is_empty() && known.count() < enough(file, cib.cluster.as_deref())
 }
 
 /// The corosync.conf that numbers the nodes: of a head that runs, if one does.

@@ -60,6 +60,7 @@ impl Stages<'_> {
         self.own_agents(&mut done);
         self.key(&mut done);
         device::ends(self, &mut done);
+        self.old_cibs(&mut done);
         self.corosync_conf(&mut done);
         self.start(&mut done);
         device::starts(self, &mut done);
@@ -226,6 +227,34 @@ impl Stages<'_> {
                 changes.push(change(&node, Action::Change, text));
                 effects.push(Effect::AuthkeyMode { node });
             }
+        }
+    }
+
+    /// A head would bring a newer one into the cluster, with all resources of the other one.
+    fn old_cibs(&self, (changes, effects): &mut Done) {
+        for node in self.nodes() {
+            let stored = self
+                .facts
+                .nodes
+                .get(node)
+                .and_then(|there| there.stored_cib.as_ref());
+            let Some(cib) = stored.filter(|cib| other_cluster::has_cib(self.file, cib)) else {
+                continue;
+            };
+            let cluster = cib.cluster.as_deref().unwrap_or("without a name");
+            changes.push(Change {
+                object: format!("old CIB on {node}"),
+                action: Action::Remove,
+                disruptive: false,
+                text: format!(
+                    "of cluster {cluster}: Pacemaker would start with it, and give it to the other heads; it goes to cib.old-NUMBER \
+                     beside its folder"
+                ),
+            });
+            effects.push(Effect::SetAsideCib {
+                node: node.clone(),
+                cib: cib.clone(),
+            });
         }
     }
 

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::golden::Golden;
 use crate::simulated::{Cluster, Machine, heads};
+use hawser_cluster::host::StoredCib;
 use hawser_cluster::host::questions::Standby;
 use hawser_cluster::live::{Applied, ApplyError, Options, Secrets, apply};
 use hawser_cluster::plan::{AUTHKEY, COROSYNC_CONF};
@@ -91,11 +92,29 @@ fn left(cluster: &Arc<Mutex<Cluster>>) -> (BTreeMap<HostName, Machine>, String) 
     (machines, configuration.to_text())
 }
 
+/// Bare heads, one of which was another cluster's.
+fn reused(bench: &Bench) -> Arc<Mutex<Cluster>> {
+    let cluster = Cluster::bare(&bench.golden);
+    let old = StoredCib {
+        cluster: Some("archive".into()),
+        nodes: vec!["vault1".into(), "head2".into()],
+    };
+    let head2 = HostName::from("head2");
+    cluster
+        .lock()
+        .unwrap()
+        .machines
+        .get_mut(&head2)
+        .unwrap()
+        .old_cib = Some(old);
+    cluster
+}
+
 #[test]
 fn an_apply_that_is_killed_anywhere_is_finished_by_the_next_one() {
     let bench = Bench::new();
     let whole = Wire::default();
-    let cluster = Cluster::bare(&bench.golden);
+    let cluster = reused(&bench);
     let applied = bench.apply(&cluster, &whole).unwrap();
     assert!(applied.not_running.is_empty(), "{:?}", applied.not_running);
     let wanted = left(&cluster);
@@ -112,7 +131,7 @@ fn an_apply_that_is_killed_anywhere_is_finished_by_the_next_one() {
                     if number >= questions {
                         return;
                     }
-                    let cluster = Cluster::bare(&bench.golden);
+                    let cluster = reused(&bench);
                     let wire = Wire::default();
                     wire.cut_before(number);
                     // Of two that were asked at the same time, one may have been enough before the other was cut off.

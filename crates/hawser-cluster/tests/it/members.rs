@@ -4,6 +4,7 @@ use crate::golden::Golden;
 use crate::plan::{facts, kind, running};
 use crate::scheduler::Scheduler;
 use hawser_cluster::corosync::Conf;
+use hawser_cluster::host::StoredCib;
 use hawser_cluster::plan::{Effect, Facts, Plan, plan};
 use hawser_cluster::simulate::{Event, Simulator};
 use hawser_cluster::xml::Element;
@@ -164,4 +165,40 @@ fn a_new_head_with_the_example_of_its_package_stops_nothing_and_numbers_nobody()
         matches!(&problems[..], [one] if one.starts_with(text)),
         "{problems:?}"
     );
+}
+
+#[test]
+fn the_cib_of_another_cluster_is_set_aside_before_the_engine_starts() {
+    let golden = Golden::named("three-heads");
+    let cib = running(&golden).to_text();
+    let facts = facts(&golden.file, &Element::parse(&cib, "the CIB").unwrap());
+    let own = golden.file.cluster.name.as_str();
+    for (cluster, nodes, is_old) in [
+        (Some("archive"), &["vault1", "vault2"][..], true),
+        // As Debian's Pacemaker makes one with the example of Corosync's package.
+        (Some("debian"), &["node1"], true),
+        (Some("debian"), &["head3"], true),
+        (None, &["head3"], true),
+        (Some(own), &["vault1"], true),
+        (Some(own), &["head3"], false),
+        (Some("before"), &["head1", "head2"], false),
+        // One that an apply has written.
+        (None, &[], false),
+    ] {
+        let mut facts = facts.clone();
+        let head3 = facts.nodes.get_mut("head3").unwrap();
+        head3.running = false;
+        head3.stored_cib = Some(StoredCib {
+            cluster: cluster.map(str::to_owned),
+            nodes: nodes.iter().map(|name| (*name).to_owned()).collect(),
+        });
+        let plan = planned(&golden.file, &facts);
+        let kinds: Vec<&str> = plan.effects.iter().map(kind).collect();
+        let place = |wanted: &str| kinds.iter().position(|kind| *kind == wanted);
+        assert!(place("start").is_some(), "{kinds:?}");
+        assert_eq!(place("old CIB").is_some(), is_old, "{cluster:?} {nodes:?}");
+        assert!(place("old CIB").is_none_or(|at| Some(at) < place("start")));
+        let told = plan.report.to_string().contains("old CIB on head3");
+        assert_eq!(told, is_old, "{}", plan.report);
+    }
 }

@@ -190,6 +190,7 @@ pub fn kind(effect: &Effect) -> &'static str {
         Effect::CopyAuthkey { .. } => "copy key",
         Effect::AuthkeyMode { .. } => "key mode",
         Effect::WriteCorosyncConf { .. } => "conf",
+        Effect::SetAsideCib { .. } => "old CIB",
         Effect::InstallExports { .. } => "exports agent",
         Effect::ReloadCorosync { .. } => "reload",
         Effect::RestartCluster { .. } => "restart",

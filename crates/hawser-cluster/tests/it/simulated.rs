@@ -15,11 +15,11 @@ use hawser_cluster::cib::edit::with_standby;
 use hawser_cluster::host::questions::{
     AskDeviceVote, AskFence, CheckPrograms, ForgetMove, InstallExports, InstallWatch,
     ListInterfaces, LookAtPools, MoveResource, PatchCib, ReadCib, ReadFile, ReloadCorosync,
-    RemoveFile, RestartEngine, SeedCib, SetDevice, Settle, Simulate, Standby, StartEngine,
-    StopEngine, TakeInventory, WithdrawEngine, WithdrawWatch, WriteFile,
+    RemoveFile, RestartEngine, SeedCib, SetAsideCib, SetDevice, Settle, Simulate, Standby,
+    StartEngine, StopEngine, TakeInventory, WithdrawEngine, WithdrawWatch, WriteFile,
 };
 use hawser_cluster::host::view::{HeadView, PoolView, Quorum, Told, ViewQuestion};
-use hawser_cluster::host::{Inventory, OwnedFile};
+use hawser_cluster::host::{Inventory, OwnedFile, StoredCib};
 use hawser_cluster::live::left_orders;
 use hawser_cluster::plan::{COROSYNC_CONF, PortFacts, WatchFacts, WatchUnitFile};
 use hawser_cluster::simulate::{Event, Simulator};
@@ -65,6 +65,8 @@ pub struct Machine {
     pub pools: BTreeMap<String, PoolView>,
     /// Its CIB before its Pacemaker ever ran.
     pub seed: Option<String>,
+    /// The CIB of another cluster that it keeps. All heads would take it.
+    pub old_cib: Option<StoredCib>,
 }
 
 /// One head, as its answers see it.
@@ -177,6 +179,7 @@ hawser_host::answers! {
                 starts_at_boot: machine.starts_at_boot,
                 ports: machine.ports.clone(),
                 watch: machine.watched.map(watch_facts),
+                stored_cib: machine.old_cib.clone().filter(|_| !machine.running),
                 ..Inventory::default()
             }
         })
@@ -244,6 +247,9 @@ hawser_host::answers! {
     };
     SeedCib: |ask, head| {
         head.with(|machine| machine.seed.get_or_insert(ask.cib).len());
+    };
+    SetAsideCib: |ask, head| {
+        head.with(|machine| assert_eq!(machine.old_cib.take(), Some(ask.cib)));
     };
     Simulate: |ask, _| Scheduler.simulate(&ask.cib, &ask.events)?;
     Settle: |_, head| !head.cluster().stuck;
@@ -313,6 +319,9 @@ fn start(head: &Head) -> Result<(), Declined> {
     machine.starts_at_boot = machine.starts_at_boot.map(|_| true);
     if std::mem::replace(&mut machine.running, true) {
         return Ok(());
+    }
+    if machine.old_cib.is_some() {
+        return Err("another cluster's CIB is the newest".into());
     }
     machine.runs_with = machine.files.get(COROSYNC_CONF).cloned();
     let seed = machine.seed.clone();

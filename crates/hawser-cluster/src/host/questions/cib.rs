@@ -6,7 +6,7 @@ use hawser_host::{Answers, Ask, Declined, Size, Stop};
 use serde::{Deserialize, Serialize};
 
 use super::{Machine, USUAL};
-use crate::host::pacemaker;
+use crate::host::{StoredCib, pacemaker, stored_cib};
 
 /// The live CIB; nothing when Pacemaker does not run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,5 +62,25 @@ impl Ask for SeedCib {
 impl Answers<Machine> for SeedCib {
     fn answer(self, _: &mut Machine, _: &Stop) -> Result<(), Declined> {
         Ok(pacemaker::seed(&self.cib)?)
+    }
+}
+
+/// Moves the CIB that this node keeps, which is another cluster's, out of Pacemaker's way. Pacemaker must not run. It is no
+/// error if there is none any more.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SetAsideCib {
+    /// What was seen of it.
+    pub cib: StoredCib,
+}
+
+impl Ask for SetAsideCib {
+    type Answer = ();
+    const NAME: &'static str = "set an old CIB aside";
+    const PATIENCE: Duration = USUAL;
+}
+
+impl Answers<Machine> for SetAsideCib {
+    fn answer(self, _: &mut Machine, _: &Stop) -> Result<(), Declined> {
+        Ok(stored_cib::set_aside(&self.cib)?)
     }
 }

@@ -31,7 +31,7 @@ use std::time::Duration;
 
 use crate::host::ViewQuestion;
 
-pub use cib::{PatchCib, ReadCib, SeedCib};
+pub use cib::{PatchCib, ReadCib, SeedCib, SetAsideCib};
 pub use drill::{LookAround, ReadCorosyncMap};
 pub use engine::{StartEngine, StopEngine, WithdrawEngine};
 pub use engine_again::{ReloadCorosync, RestartEngine};
@@ -87,6 +87,7 @@ hawser_host::questions! {
     ReadCib,
     PatchCib,
     SeedCib,
+    SetAsideCib,
     Simulate,
     Settle,
     StartEngine,

@@ -87,7 +87,35 @@ fn a_cluster_from_one_file_is_redundant_and_moves_its_pools_in_order() {
     corosync_takes_a_change_while_it_runs(&lab);
     what_clients_notice_must_be_allowed(&lab);
     standby_moves_a_pool_in_order(&lab);
+    a_head_that_was_in_another_cluster_brings_nothing_along(&lab);
     nothing_is_left_to_do(&lab);
+}
+
+/// A CIB with which Pacemaker of both heads would go on: its numbers are higher than the cluster's.
+const OLD_CIB: &str = r#"<cib validate-with="pacemaker-3.7" admin_epoch="0" epoch="2900" num_updates="0"><configuration>
+    <crm_config><cluster_property_set id="cib-bootstrap-options"><nvpair id="a" name="cluster-name" value="archive"/>
+    </cluster_property_set></crm_config><nodes><node id="1" uname="vault1"/><node id="2" uname="vault2"/></nodes>
+    <resources><primitive id="old-thing" class="ocf" provider="pacemaker" type="Dummy"/></resources><constraints/>
+    </configuration><status/></cib>"#;
+
+#[track_caller]
+fn a_head_that_was_in_another_cluster_brings_nothing_along(lab: &Lab) {
+    lab.sh("head1", "/run/hawser/lab/hawser lab node-service withdraw");
+    let stored = format!(
+        "cd /var/lib/pacemaker/cib && rm -f * && printf %s '{OLD_CIB}' >cib.xml && cp cib.xml cib-3.raw && \
+         chown hacluster:haclient * && chmod 600 * && rm /etc/corosync/corosync.conf"
+    );
+    lab.sh("head1", &stored);
+    let before = configuration(lab, "head2");
+    let said = ok(lab, "apply", &[]);
+    assert!(
+        said.contains("old CIB on head1: of cluster archive"),
+        "{said}"
+    );
+    assert_eq!(configuration(lab, "head2"), before);
+    assert_eq!(configuration(lab, "head1"), before);
+    let kept = lab.sh("head1", "ls /var/lib/pacemaker/cib.old-1");
+    assert_eq!(kept, "cib-3.raw\ncib.xml\n");
 }
 
 #[track_caller]

@@ -247,8 +247,8 @@ impl Stages<'_> {
                 action: Action::Remove,
                 disruptive: false,
                 text: format!(
-                    "of cluster {cluster}: Pacemaker would start with it, and give it to the other heads; it goes to cib.old-NUMBER \
-                     beside its folder"
+                    "of cluster {cluster}: Pacemaker would start with it, and all heads may take it; it goes to \
+                     /var/lib/pacemaker/cib.old-NUMBER"
                 ),
             });
             effects.push(Effect::SetAsideCib {

@@ -18,6 +18,7 @@ mod secrets;
 mod settle;
 mod status;
 mod takeover;
+mod takers;
 mod truth;
 mod undo;
 mod views;

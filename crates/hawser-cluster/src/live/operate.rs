@@ -4,11 +4,13 @@
 use std::time::Duration;
 
 use hawser_host::Hosts;
+use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
 use hawser_model::output::cluster::OperatedPool;
 
 use super::guard::{self, Forecast, not_there_because, play, refused};
 use super::settle::{Settled, Waiting, any_cib, not_done, wait_settled};
+use super::takers::ask_takers;
 use super::{LiveError, OnHead, ask, head, left_orders};
 use crate::cib::edit::with_standby;
 use crate::host::questions::{ForgetMove, MoveResource, Standby};
@@ -23,6 +25,8 @@ const ASKING: &str = "every head is asked what it sees of the cluster";
 
 /// How an order is carried out.
 pub struct Manner<'a> {
+    /// The cluster file: of its pools the heads are asked whether they could take them. Without pools nobody is asked.
+    pub file: &'a ClusterFile,
     /// Also when a pool that is served would be served nowhere.
     pub allow_disruption: bool,
     /// How it is waited for.
@@ -55,7 +59,7 @@ pub fn set_standby(
     member(&cib, node)?;
     let ordered = with_standby(&cib, node, on);
     let forecast = play(&OnHead::new(head(heads, &via)?.as_mut()), &cib, &ordered)?;
-    allowed(&forecast, manner)?;
+    allowed(heads, &forecast, manner)?;
     let standby = Standby {
         node: node.to_owned(),
         on,
@@ -71,11 +75,22 @@ pub fn set_standby(
 }
 
 /// Refuses an order that takes the last place of a pool away, and says what one does not change.
-fn allowed(forecast: &Forecast, manner: &mut Manner<'_>) -> Result<(), LiveError> {
-    if !forecast.taken.is_empty() && !manner.allow_disruption {
-        return Err(refused(&forecast.taken));
+fn allowed(
+    heads: &mut Hosts,
+    forecast: &Forecast,
+    manner: &mut Manner<'_>,
+) -> Result<(), LiveError> {
+    let mut doubts = Vec::new();
+    if !manner.allow_disruption {
+        let mut taken = forecast.taken.clone();
+        let takers = ask_takers(manner.file, heads, forecast);
+        taken.extend(takers.taken);
+        if !taken.is_empty() {
+            return Err(refused(&taken));
+        }
+        doubts = takers.doubts;
     }
-    for text in &forecast.as_before {
+    for text in forecast.as_before.iter().chain(&doubts) {
         (manner.waiting.said)(text);
     }
     Ok(())
@@ -105,7 +120,7 @@ pub fn move_pool(
     }
     // Played without the orders that are left; they are taken back only when this one is to be given.
     let forecast = played_move(heads, &via, &cib, pool, node)?;
-    allowed(&forecast, manner)?;
+    allowed(heads, &forecast, manner)?;
     for order in left_orders(&cib) {
         if order.resource == pool {
             (manner.waiting.said)(&format!("undoing an order that was left: {order}"));

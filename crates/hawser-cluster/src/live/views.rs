@@ -314,7 +314,7 @@ fn whole_questions(
     reached.into_iter().map(one).collect()
 }
 
-fn pool_questions(file: &ClusterFile) -> Vec<(&Pool, PoolQuestion)> {
+pub(super) fn pool_questions(file: &ClusterFile) -> Vec<(&Pool, PoolQuestion)> {
     let cib = cib::generate(file, &Numbering::of(file, None));
     let question = |pool: &Pool| PoolQuestion {
         exports: exports(&cib, pool),

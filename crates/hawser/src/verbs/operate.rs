@@ -131,6 +131,7 @@ fn act(
     }
     let begun = Instant::now();
     let mut manner = Manner {
+        file: &known.file,
         allow_disruption: how.allow_disruption,
         waiting: Waiting {
             timeout: Some(how.timeout.unwrap_or(WAITS * known.slowness())),

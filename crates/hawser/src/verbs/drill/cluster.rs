@@ -22,6 +22,7 @@ impl Cluster for ClusterAdmin<'_> {
     fn standby(&self, node: &str, on: bool) -> Result<(), String> {
         let mut reached = self.known.reach().map_err(|e| format!("{e}"))?;
         let mut manner = Manner {
+            file: &self.known.file,
             allow_disruption: false,
             waiting: Waiting {
                 timeout: None,

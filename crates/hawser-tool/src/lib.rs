@@ -7,12 +7,14 @@
 #![forbid(unsafe_code)]
 
 mod deadline;
+mod guard;
 mod launch;
 pub mod processes;
 mod said;
 mod stuck;
 
 pub use deadline::Deadline;
+pub use guard::{insist, outlive_the_login};
 
 use std::ffi::OsStr;
 use std::io::{self, Write};

@@ -9,8 +9,7 @@ use std::sync::Mutex;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use hawser_tool::{Companion, Launch};
-use nix::unistd::setsid;
+use hawser_tool::{Companion, Launch, insist, outlive_the_login};
 use serde::{Deserialize, Serialize};
 
 use super::HostFault;
@@ -70,9 +69,7 @@ pub fn hold(
     ready: impl FnOnce(),
 ) -> Result<(), NodeError> {
     let handle: Handle = serde_json::from_str(handle).map_err(|e| error(e.to_string()))?;
-    // A session of its own: a terminal's Ctrl-C and a hang-up of the connection are for the agent.
-    // It fails only for the leader of a session, which is what is wanted.
-    let _leader = setsid();
+    outlive_the_login();
     let (put, take) = channel::<()>();
     std::thread::spawn(move || {
         let mut buffer = [0; 64];
@@ -82,7 +79,7 @@ pub fn hold(
     ready();
     match take.recv_timeout(Duration::from_secs(handle.seconds.into())) {
         Ok(()) | Err(RecvTimeoutError::Disconnected | RecvTimeoutError::Timeout) => {
-            handle.fault.mend()
+            insist(|| handle.fault.mend())
         }
     }
 }

@@ -142,6 +142,9 @@ impl Program {
     }
 }
 
+/// How long mending most of them may take.
+const MENDS: Duration = Duration::from_secs(100);
+
 /// What becomes of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -167,6 +170,14 @@ impl HostFault {
             Self::NoMemory => Some(memory::TAKES),
             Self::OtherPackages { .. } => Some(upgrade::TAKES),
             _ => None,
+        }
+    }
+
+    /// How long mending it may take.
+    pub(super) fn mends(&self) -> Duration {
+        match self {
+            Self::OtherPackages { .. } => upgrade::TAKES,
+            _ => MENDS,
         }
     }
 

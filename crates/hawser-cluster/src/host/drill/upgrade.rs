@@ -9,6 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use hawser_files::Expected;
+use hawser_host::Clock;
 use hawser_tool::is_installed;
 
 use crate::host::{NodeError, engine, run};
@@ -18,6 +19,12 @@ pub(super) const TAKES: Duration = Duration::from_secs(3060);
 
 /// Packages that are fetched, and whose scripts start services again.
 const INSTALLS: Duration = Duration::from_secs(900);
+
+/// From one try to the next while another program has the packages.
+const ASKS: Duration = Duration::from_secs(2);
+
+/// What dpkg says then (lib/dpkg/dbmodify.c).
+const LOCKED: &str = "locked by another process";
 
 const APT: &str = "apt-get";
 
@@ -89,20 +96,40 @@ pub(super) fn shown() -> Result<Option<String>, NodeError> {
     Ok(text.filter(|text| !text.is_empty()))
 }
 
-/// Brings packages to their end that were interrupted, and starts the cluster.
+/// Brings packages to their end that were interrupted, and starts the cluster, also on a head whose packages are not whole.
 pub(super) fn mend() -> Result<(), NodeError> {
-    if is_installed("dpkg") {
-        let words = [
-            NOBODY,
-            "dpkg",
-            "--configure",
-            "--force-confold",
-            "--pending",
-        ];
-        run::tool_within(INSTALLS, "env", &words)?;
-    }
+    let configured = match is_installed("dpkg") {
+        true => configured(&Clock::default(), || {
+            let words = [
+                NOBODY,
+                "dpkg",
+                "--configure",
+                "--force-confold",
+                "--pending",
+            ];
+            run::tool_within(INSTALLS, "env", &words).map(drop)
+        }),
+        false => Ok(()),
+    };
     engine::start()?;
+    configured?;
     forget()
+}
+
+/// An apt whose drill is gone goes on, and keeps the others from the packages: it is waited for.
+fn configured(
+    clock: &Clock,
+    mut configure: impl FnMut() -> Result<(), NodeError>,
+) -> Result<(), NodeError> {
+    let mut last = Ok(());
+    clock.wait(INSTALLS, ASKS, || {
+        last = configure();
+        Ok::<_, NodeError>(match &last {
+            Err(NodeError::Tool { said, .. }) => !said.contains(LOCKED),
+            _ => true,
+        })
+    })?;
+    last
 }
 
 fn forget() -> Result<(), NodeError> {
@@ -164,6 +191,33 @@ mod tests {
         let said = changes(&before, &after);
         assert_eq!(said, "corosync 3.1.7-1 -> 3.1.9-2, new 2");
         assert_eq!(changes(&after, &after), "");
+    }
+
+    #[test]
+    fn an_apt_that_goes_on_is_waited_for() {
+        let error = |said: &str| {
+            Err(NodeError::Tool {
+                command: "dpkg --configure".into(),
+                said: said.into(),
+            })
+        };
+        let locked = "dpkg: error: dpkg frontend lock was locked by another process with pid 7";
+        let clock = Clock::simulated();
+        let mut tries = 0;
+        let done = configured(&clock, || {
+            tries += 1;
+            if tries <= 20 { error(locked) } else { Ok(()) }
+        });
+        assert!(done.is_ok() && tries == 21);
+        assert_eq!(clock.now(), ASKS * 20);
+
+        let broken = configured(&clock, || error("dependency problems"));
+        assert!(broken.unwrap_err().to_string().contains("dependency"));
+        assert_eq!(clock.now(), ASKS * 20);
+
+        let never = configured(&clock, || error(locked));
+        assert!(never.unwrap_err().to_string().contains("locked"));
+        assert_eq!(clock.now(), ASKS * 20 + INSTALLS);
     }
 
     #[test]

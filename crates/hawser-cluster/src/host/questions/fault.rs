@@ -47,7 +47,10 @@ pub struct MendFault(pub HostFault);
 impl Ask for MendFault {
     type Answer = ();
     const NAME: &'static str = "mend a fault";
-    const PATIENCE: Duration = Duration::from_secs(100);
+
+    fn patience(&self) -> Duration {
+        self.0.mends()
+    }
 }
 
 impl Answers<Machine> for MendFault {

@@ -13,7 +13,7 @@ use crate::host::drill::{HostFault, dead_man};
 pub struct MakeFault {
     /// Which.
     pub fault: HostFault,
-    /// At most so long.
+    /// At most so long, and the time that it takes to make.
     pub seconds: u32,
 }
 
@@ -28,7 +28,10 @@ impl Ask for MakeFault {
 
 impl Answers<Machine> for MakeFault {
     fn answer(self, _: &mut Machine, _: &Stop) -> Result<(), Declined> {
-        dead_man::stand(&self.fault, self.seconds)?;
+        // What takes long to make is not mended while it is made.
+        let takes = self.fault.takes().map_or(0, |takes| takes.as_secs());
+        let seconds = u32::try_from(takes).unwrap_or(u32::MAX);
+        dead_man::stand(&self.fault, self.seconds.saturating_add(seconds))?;
         if let Err(e) = self.fault.make() {
             // Part of it may be there.
             dead_man::dismiss(&self.fault)?;

@@ -6,7 +6,7 @@ use hawser_model::drill::{Moment, PoolFacts};
 use hawser_model::names::HostName;
 
 use super::links::Down;
-use crate::outage::log_lines::Mark;
+use crate::outage::log_lines::{Mark, Operation};
 use crate::outage::timeline::At;
 
 /// After so long without a step and without an open fencing, what was begun has ended.
@@ -240,6 +240,8 @@ struct Followed<'a> {
     open: Option<Open<'a>>,
     /// A head that may have been the service's.
     suspect: Option<Sign<'a>>,
+    /// Where each resource was last started or checked.
+    stood: BTreeMap<&'a str, &'a HostName>,
 }
 
 impl<'a> Followed<'a> {
@@ -324,6 +326,7 @@ fn windows(service: &PoolFacts, marks: &[At]) -> Vec<Window> {
         windows: Vec::new(),
         open: None,
         suspect: None,
+        stood: BTreeMap::new(),
     };
     let mut fencing: BTreeSet<&HostName> = BTreeSet::new();
     let mut last = Moment(0);
@@ -359,6 +362,10 @@ fn windows(service: &PoolFacts, marks: &[At]) -> Vec<Window> {
                 }
             }
             Mark::OperationEnded(operation, ok) if own(&operation.resource) => {
+                if *ok && (operation.task == "start" || operation.recurs) {
+                    let (resource, host) = (&operation.resource, &operation.host);
+                    followed.stood.insert(resource, host);
+                }
                 match (operation.task.as_str(), ok) {
                     ("monitor", false) => followed.stops(&operation.resource, *at, true),
                     ("start", ok) => {
@@ -369,6 +376,11 @@ fn windows(service: &PoolFacts, marks: &[At]) -> Vec<Window> {
                     }
                     _ => {}
                 }
+            }
+            Mark::ProbeFailed(Operation { resource, host, .. })
+                if followed.stood.get(resource.as_str()) == Some(&host) =>
+            {
+                followed.stops(resource, *at, true);
             }
             _ => {}
         }

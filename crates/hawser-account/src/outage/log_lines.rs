@@ -54,6 +54,8 @@ pub(crate) enum Mark {
     OperationBegun(Operation),
     /// It has ended.
     OperationEnded(Operation, bool),
+    /// A probe has failed where nobody says that the resource was to run: it may run elsewhere all the time.
+    ProbeFailed(Operation),
     /// The controller finds the load of the processors so high that it allows a node one operation
     /// at a time (`throttle_get_job_limit` of Pacemaker 2).
     Throttled,
@@ -77,6 +79,11 @@ pub(crate) enum Mark {
 }
 
 impl Mark {
+    /// Whether an operation has ended, however it did.
+    pub(crate) fn ends_operation(&self) -> bool {
+        matches!(self, Self::OperationEnded(..) | Self::ProbeFailed(_))
+    }
+
     /// Whether Corosync writes it.
     pub(crate) fn is_corosyncs(&self) -> bool {
         matches!(
@@ -177,12 +184,29 @@ fn controller(text: &str) -> Option<Mark> {
         let ok = rest.starts_with(" confirmed: ");
         let failed = rest.starts_with(": expected ");
         let ended = (ok || failed).then(|| operation(key, host.into()))??;
-        // One that finds what runs already, as when Pacemaker has started beside it, has failed at nothing.
         let probe = ended.task == "monitor" && !ended.recurs;
-        let found = probe && rest.contains(" but got 'ok'");
-        return Some(Mark::OperationEnded(ended, ok || found));
+        return Some(match probe && failed {
+            true => probed(ended, rest),
+            false => Mark::OperationEnded(ended, ok),
+        });
     }
     None
+}
+
+/// What a probe says that found another state than was expected. One that finds what runs already, as when Pacemaker has started
+/// beside it, has failed at nothing, and neither has one that finds that a resource cannot run where it was not to run.
+fn probed(operation: Operation, said: &str) -> Mark {
+    let got = after(said, " but got '").and_then(|got| got.split_once('\''));
+    let got = got.map_or("", |(got, _)| got);
+    let elsewhere = said.starts_with(": expected 'not running'");
+    match elsewhere {
+        _ if got == "ok" => Mark::OperationEnded(operation, true),
+        true if syslog_result::worked(got, "probe") == Some(true) => {
+            Mark::OperationEnded(operation, true)
+        }
+        true => Mark::ProbeFailed(operation),
+        false => Mark::OperationEnded(operation, false),
+    }
 }
 
 /// Whether it is this that a fence device is to do to a node: `on` lets one in again that was cut off from its disks.

@@ -22,7 +22,11 @@ pub(super) fn ended(text: &str) -> Option<Mark> {
         recurs: task == "monitor",
         host: host.into(),
     };
-    Some(Mark::OperationEnded(operation, ok))
+    // What the scheduler expected of a probe is not told here.
+    Some(match probe && !ok {
+        true => Mark::ProbeFailed(operation),
+        false => Mark::OperationEnded(operation, ok),
+    })
 }
 
 /// What a result says that is a failure of any operation: `services_ocf_exitcode_str` and `pcmk_exec_status_str` of Pacemaker
@@ -62,7 +66,7 @@ const RUNS: [&str; 8] = [
 ];
 
 /// Whether an operation worked by the words of its result. `None` for words that do not say it, such as `Cancelled`.
-fn worked(result: &str, task: &str) -> Option<bool> {
+pub(super) fn worked(result: &str, task: &str) -> Option<bool> {
     let result = result.to_ascii_lowercase();
     // Pacemaker 2.0 has the code before it: `0 (ok)`, `198 (OCF_DEGRADED_MASTER)`.
     let coded = result.split_once(" (").and_then(|(code, rest)| {
@@ -166,10 +170,11 @@ mod tests {
                 let said = syslog(&format!(
                     "Result of {task} operation for drbd0 on head1: {failed}"
                 ));
-                assert!(
-                    matches!(said, Some(Mark::OperationEnded(_, false))),
-                    "{failed}"
-                );
+                let as_failed = match task {
+                    "probe" => matches!(said, Some(Mark::ProbeFailed(_))),
+                    _ => matches!(said, Some(Mark::OperationEnded(_, false))),
+                };
+                assert!(as_failed, "{failed}");
             }
         }
         let gone = syslog("Result of monitor operation for drbd0 on head1: not running");

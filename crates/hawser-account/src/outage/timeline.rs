@@ -44,7 +44,7 @@ pub(crate) fn timeline(case: &DrillCase) -> Vec<At> {
         }
     }
     // What is ordered by one head and ends on another within one second, or millisecond, was ordered first.
-    all.sort_by_key(|mark| (mark.at, matches!(mark.mark, Mark::OperationEnded(..))));
+    all.sort_by_key(|mark| (mark.at, mark.mark.ends_operation()));
     all
 }
 

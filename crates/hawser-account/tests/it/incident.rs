@@ -146,6 +146,57 @@ fn a_pause_that_the_lost_head_tells_is_the_cause() {
     assert_eq!(told(&case).incidents[0].cause, None);
 }
 
+/// Three days of the log of head2, which decides. The service is started on head1 and moved on the last day; `said` is what
+/// comes at 03:12 of the second.
+fn three_days(said: &str) -> Vec<LogFile> {
+    let daemon = "head2 pacemaker-controld  [38] (x) \t";
+    let text = format!(
+        "Nov 20 10:00:00.000 {daemon}notice: Initiating start operation nfs_start_0 on head1 | action 1\n\
+         Nov 20 10:00:02.000 {daemon}info: Transition 1 action 1 (nfs_start_0 on head1) confirmed: ok | rc=0\n\
+         Nov 21 03:12:00.000 {daemon}notice: {said} | rc=5\n\
+         Nov 22 12:00:00.000 {daemon}notice: Initiating stop operation nfs_stop_0 on head1 | action 1\n\
+         Nov 22 12:00:01.000 {daemon}info: Transition 9 action 1 (nfs_stop_0 on head1) confirmed: ok | rc=0\n\
+         Nov 22 12:00:01.000 {daemon}notice: Initiating start operation nfs_start_0 locally on head2 | action 2\n\
+         Nov 22 12:00:03.000 {daemon}info: Transition 9 action 2 (nfs_start_0 on head2) confirmed: ok | rc=0\n"
+    );
+    let folder = "head2".to_owned();
+    vec![LogFile {
+        kind: LogKind::Pacemaker,
+        folder,
+        text,
+    }]
+}
+
+/// A probe asks every head, also those that never had the service or lack its program.
+#[test]
+fn a_probe_on_another_head_ends_no_service() {
+    let outages = |expected: &str, got: &str, host: &str| {
+        let said = format!(
+            "Transition 5 action 7 (nfs_monitor_0 on {host}): expected '{expected}' but got '{got}'"
+        );
+        let report = incidents(
+            &three_days(&said),
+            &[],
+            &Names::default(),
+            drill("power-cut").recorded,
+        );
+        let services = report.incidents.iter().flat_map(|it| &it.services);
+        services.map(|it| it.outage_s).collect::<Vec<_>>()
+    };
+    for got in ["not installed", "error", "ok", "promoted"] {
+        assert_eq!(outages("not running", got, "head2"), [3.0], "{got}");
+    }
+    // Where it stood, or was to stand, it is gone.
+    let days = 32.0 * 3600.0 + 48.0 * 60.0 + 3.0;
+    for (expected, got, host) in [
+        ("not running", "error", "head1"),
+        ("ok", "not running", "head1"),
+        ("ok", "not running", "head2"),
+    ] {
+        assert_eq!(outages(expected, got, host), [days], "{expected}, {host}");
+    }
+}
+
 proptest! {
     #[test]
     fn any_text_is_read_without_a_panic(

@@ -91,11 +91,27 @@ fn the_controller_says_what_it_orders_and_what_became_of_it() {
         ),
         "a probe"
     );
+}
+
+#[test]
+fn a_probe_that_finds_another_state_than_expected_is_no_end_unless_it_was_to_run_there() {
     let found = "notice: Transition 0 action 5 (a_monitor_0 on head1): expected 'not running' but got 'ok' | rc=0";
-    assert!(matches!(said(found), Mark::OperationEnded(_, true)));
+    let cannot = found.replace("'ok'", "'not installed'");
+    let promoted = found.replace("'ok'", "'promoted'");
+    for well in [found, &cannot, &promoted] {
+        assert!(
+            matches!(said(well), Mark::OperationEnded(_, true)),
+            "{well}"
+        );
+    }
+    for unknown in ["error", "insufficient privileges", "Timed Out"] {
+        let unknown = found.replace("'ok'", &format!("'{unknown}'"));
+        assert!(matches!(said(&unknown), Mark::ProbeFailed(_)), "{unknown}");
+    }
     for failed in [
-        found.replace("'ok'", "'error'"),
         found.replace("_0 ", "_10000 "),
+        cannot.replace("'not running'", "'ok'"),
+        found.replace("'not running' but got 'ok'", "'ok' but got 'not running'"),
     ] {
         assert!(
             matches!(said(&failed), Mark::OperationEnded(_, false)),

@@ -83,6 +83,10 @@ pub(crate) fn spans(facts: &Facts<'_>) -> Vec<Span> {
                 }
                 due.get_or_insert(*at);
             }
+            // It ends no service, but the scheduler is asked again.
+            Mark::ProbeFailed(_) => {
+                due.get_or_insert(*at);
+            }
             // The first one starts the clock; what is lost while it runs is written with it.
             Mark::PortLost { dampening_ms, .. } => {
                 ports = match ports {

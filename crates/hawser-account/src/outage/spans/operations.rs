@@ -105,6 +105,7 @@ pub(crate) fn ran<'a>(facts: &Facts<'a>) -> Vec<Ran<'a>> {
             .iter()
             .find_map(|mark| match &mark.mark {
                 Mark::OperationEnded(ended, ok) if ended == operation => Some((mark.at, *ok)),
+                Mark::ProbeFailed(ended) if ended == operation => Some((mark.at, false)),
                 _ => None,
             });
         let (to, ok) = ended.unwrap_or((facts.outage.to, false));

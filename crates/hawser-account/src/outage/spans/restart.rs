@@ -96,7 +96,9 @@ fn named(at: &At) -> [&HostName; 2] {
         | Mark::ConfirmedByHand(host)
         | Mark::PortLost { host, .. }
         | Mark::EngineStops(host) => host,
-        Mark::OperationBegun(operation) | Mark::OperationEnded(operation, _) => &operation.host,
+        Mark::OperationBegun(operation)
+        | Mark::OperationEnded(operation, _)
+        | Mark::ProbeFailed(operation) => &operation.host,
         Mark::StartForgiven(forgiven) => &forgiven.host,
         _ => &at.host,
     };

@@ -32,6 +32,26 @@ impl Bonded<'_> {
     }
 }
 
+/// The bonds that carry what goes through an interface, each with its members: it is the bond, or lies upon it (VLAN, bridge). Ports of
+/// a bridge are members of nothing. Of a team, and in cases of before bonds were read, only the driver tells what it is.
+pub(super) fn with_members<'a>(
+    facts: &'a HostFacts,
+    top: &'a InterfaceName,
+) -> Vec<(&'a InterfaceName, Vec<&'a InterfaceName>)> {
+    let members = |name: &'a InterfaceName| -> Option<Vec<&'a InterfaceName>> {
+        if let Some(bond) = facts.bonds.get(name) {
+            return Some(bond.members.keys().collect());
+        }
+        let interface = facts.interfaces.get(name)?;
+        let is_bond = matches!(interface.driver.as_deref(), Some("bonding" | "team"));
+        is_bond.then(|| interface.lower.iter().collect())
+    };
+    let below = facts.with_lower(top).into_iter();
+    below
+        .filter_map(|name| Some((name, members(name)?)))
+        .collect()
+}
+
 /// Each bond once, whatever links it carries.
 pub(super) fn bonds<'a>(view: &View<'a>) -> Vec<Bonded<'a>> {
     let mut found: BTreeMap<(HostName, &InterfaceName), Bonded<'a>> = BTreeMap::new();

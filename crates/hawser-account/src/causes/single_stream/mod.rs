@@ -1,14 +1,15 @@
 //! One stream gets far less than several: a member of a bond (a stream stays on one), one
 //! processor that does all of a stream's work, or loss that several streams share.
 //!
-//! Evidence: the two wire rungs; and of the reasons those that show: members of the interface, the
+//! Evidence: the two wire rungs; and of the reasons those that show: members of a bond, the
 //! processor's share, segments lost. Likely with one of them, else possible; a warning.
-//! Case: `ladder-single-stream`; `ladder-cpu-limit-streams` has none.
+//! Cases: `ladder-single-stream`, `ladder-single-stream-bridge`; `ladder-cpu-limit-streams` has none.
 
 use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::ladder::RungKind;
 use serde::Serialize;
 
+use super::bonds::with_members;
 use super::congestion_control::CongestionControl;
 use super::cpu_limit::CpuLimit;
 use super::softirq_core_saturated::SoftirqCoreSaturated;
@@ -47,8 +48,13 @@ impl LadderCause for SingleStream {
         if full || one <= 0.0 || many < 1.5 * one || before.any(&other) {
             return Vec::new();
         }
-        let members = |host| view.port(host).map_or(0, |(_, i)| i.lower.len());
-        let members = view.hosts().into_iter().map(members).max().unwrap_or(0);
+        let members = |host| {
+            let (top, _) = view.port(host)?;
+            let bonds = with_members(view.facts(host)?, top).into_iter();
+            bonds.map(|(_, members)| members.len()).max()
+        };
+        let members = view.hosts().into_iter().filter_map(members).max();
+        let members = members.unwrap_or(0);
         let busy = view
             .hosts()
             .into_iter()

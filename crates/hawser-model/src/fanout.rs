@@ -153,6 +153,14 @@ pub fn processor_mask(processor: u32) -> String {
     format!("{:x}{lower}", 1u32 << (processor % 32))
 }
 
+/// The first so many processors, one at least, written in the same way.
+pub fn first_processors_mask(count: u32) -> String {
+    // `NR_CPUS` is 8192 at most on x86 (arch/x86/Kconfig).
+    let last = count.clamp(1, 8192) - 1;
+    let lower = ",ffffffff".repeat((last / 32) as usize);
+    format!("{:x}{lower}", u32::MAX >> (31 - last % 32))
+}
+
 /// One search for the most receivers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FanoutSeries {
@@ -224,5 +232,11 @@ mod tests {
         assert_eq!(processor_mask(5), "20");
         assert_eq!(processor_mask(32), "1,00000000");
         assert_eq!(processor_mask(71), "80,00000000,00000000");
+        assert_eq!(first_processors_mask(0), "1");
+        assert_eq!(first_processors_mask(4), "f");
+        assert_eq!(first_processors_mask(32), "ffffffff");
+        assert_eq!(first_processors_mask(33), "1,ffffffff");
+        assert_eq!(first_processors_mask(40), "ff,ffffffff");
+        assert_eq!(first_processors_mask(64), "ffffffff,ffffffff");
     }
 }

@@ -1,5 +1,6 @@
 //! What the causes of a check try, as candidates.
 
+use hawser_model::fanout::first_processors_mask;
 use hawser_model::host::Interface;
 use hawser_model::knob::{Knob, Side};
 use hawser_model::names::InterfaceName;
@@ -61,7 +62,7 @@ impl At<'_> {
 
     /// All processors for what the interrupt has begun; more than 32 need no more to be told apart.
     pub(crate) fn all_cpus(&self) -> Option<Candidate> {
-        let mask = format!("{:x}", u32::MAX >> (32 - self.cpus.clamp(1, 32)));
+        let mask = first_processors_mask(self.cpus.min(32));
         let knob = |interface| Knob::PacketSteering {
             interface,
             side: Side::Rx,

@@ -6,11 +6,12 @@
 //! Evidence: `CPU_BACKLOG` events, or softnet `dropped` and `rx_dropped` together. The
 //! sysctl is the whole machine's. A processor that was busy with nothing else, beside others that could
 //! have helped, is `softirq-core-saturated`. An error. Cases: `backlog-overflow`,
-//! `backlog-counted-three-times`.
+//! `backlog-counted-three-times`; `backlog-overflow-40-cpus`.
 
 use crate::fixes::Candidate;
 use crate::fixes::knobs::{At, KERNEL_DEFAULT, backlog, budget, igmp_2, rmem_default};
 use hawser_model::account::Layer;
+use hawser_model::fanout::first_processors_mask;
 use hawser_model::finding::Place;
 use hawser_model::units::Packets;
 use serde::Serialize;
@@ -120,10 +121,10 @@ impl Cause for BacklogOverflow {
             ),
             fix: format!(
                 "For bursts: `sysctl -w net.core.netdev_max_backlog={}` (the whole machine, all its \
-                 namespaces). For a steady rate: spread the interface over CPUs (`echo {:x} > \
+                 namespaces). For a steady rate: spread the interface over CPUs (`echo {} > \
                  /sys/class/net/{}/queues/rx-0/rps_cpus`), {spread}.",
                 limit.unwrap_or(1_000).max(1_000).saturating_mul(4),
-                (1u128 << cpus.min(64)) - 1,
+                first_processors_mask(cpus),
                 interface(at),
             ),
         }

@@ -6,9 +6,9 @@
 //! window. Whether the buffer or the program is at fault cannot be told from outside; a queue
 //! without room for the next packet at the window's end speaks for the program, an empty one for the
 //! buffer. If the host counts no full buffer and as many errors, something in front of the buffer refuses the packets
-//! (`socket-filter-drop`, `ipsec-policy-drop`), and that is said. Checksum errors and memory pressure are other causes. Likely; an error, a warning if they are refused. Cases:
+//! (`socket-filter-drop`, `ipsec-policy-drop`), and that is said. Memory pressure is another cause, and what was damaged is left out. Likely; an error, a warning if they are refused. Cases:
 //! `foreign-socket-dropping`, `foreign-socket-stopped`, `foreign-socket-never-read`, `foreign-noise`,
-//! `corosync-buffer-shrunk`, `foreign-socket-filtered`, `foreign-socket-watched`.
+//! `corosync-buffer-shrunk`, `foreign-socket-filtered`, `foreign-socket-watched`, `foreign-socket-damaged-and-full`; not `foreign-socket-damaged`.
 
 use std::collections::BTreeMap;
 
@@ -70,13 +70,26 @@ pub(crate) fn dropping<'a>(view: &View<'a>) -> BTreeMap<(HostName, u64), (&'a So
     sums
 }
 
+/// Of what a socket dropped, the most that was not damaged. A wrong checksum is a drop of the socket too, but no full buffer
+/// (`udp_queue_rcv_one_skb` and `__first_packet_length`, net/ipv4/udp.c).
+fn undamaged(view: &View<'_>, host: &HostName, drops: u64) -> u64 {
+    match counter(view, host, "InCsumErrors") {
+        0 => drops,
+        damaged => {
+            let full = counter(view, host, "RcvbufErrors");
+            drops.min(full.max(drops.saturating_sub(damaged)))
+        }
+    }
+}
+
 /// What the host's sockets refused in all windows without a full buffer (see [`crate::packets`]), if that holds these drops and no
-/// socket of the host had a full buffer, no memory, or a wrong checksum.
+/// socket of the host had a full buffer or no memory.
 fn refused(view: &View<'_>, host: &HostName, drops: u64) -> Option<Packets> {
     let counted = |name| counter(view, host, name);
-    let others = ["RcvbufErrors", "MemErrors", "InCsumErrors"];
-    let none = others.iter().all(|name| counted(name) == 0);
-    let errors = counted("InErrors");
+    let none = ["RcvbufErrors", "MemErrors"]
+        .iter()
+        .all(|name| counted(name) == 0);
+    let errors = counted("InErrors").saturating_sub(counted("InCsumErrors"));
     (none && errors >= drops).then_some(Packets(errors))
 }
 
@@ -94,6 +107,10 @@ impl CheckCause for ForeignSocketDropping {
         let mut found = Vec::new();
         for ((host, _), (socket, drops)) in dropping(view) {
             if is_halved(view, &host, socket) || memory_not_buffer(view, &host) {
+                continue;
+            }
+            let drops = undamaged(view, &host, drops);
+            if drops == 0 {
                 continue;
             }
             let name = socket.process.as_deref().unwrap_or("unknown process");

@@ -4,12 +4,13 @@
 //! Evidence: TCP itself says that the receiver's window held the data back most of the time
 //! (`tcpi_rwnd_limited`), while the receiving program was waiting for data and not busy with its
 //! disk: a reader that is slow shuts the window too, and is not this. And the rate is what such a
-//! window allows: no more than a window a round trip. Case: `copy/receive-window`.
+//! window allows: no more than a window a round trip. Cases: `copy/receive-window`, `copy/receive-window-large-buffer`.
 
 use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::units::{Bytes, Nanos};
 use serde::Serialize;
 
+use super::window_too_small::USUAL;
 use crate::cause::{Cause, CopyCause, Found, Words, host, peer};
 use crate::copy::View;
 use crate::copy::fell::{Fell, at_receiver, percent};
@@ -74,7 +75,9 @@ impl Cause for ReceiveWindow {
     const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
-        let needed = self.window_bytes.0.saturating_mul(4).max(4 << 20);
+        // The setting may be more than the buffer, but hardly less: the command is not to lower it.
+        let needed = self.window_bytes.0.saturating_mul(4);
+        let needed = needed.max(USUAL).max(self.receive_buffer.0);
         let host = host(at);
         Words {
             text: format!(
@@ -91,7 +94,7 @@ impl Cause for ReceiveWindow {
             ),
             fix: format!(
                 "On {host}: raise the third value of `net.ipv4.tcp_rmem` to at least bandwidth × round trip \
-                 × 2, for example `sysctl -w net.ipv4.tcp_rmem='4096 131072 {needed}'`; or copy with \
+                 × 2, for example `sysctl -w net.ipv4.tcp_rmem='4096 131072 {needed}'` if it is less; or copy with \
                  `--streams 4`.",
             ),
         }

@@ -109,7 +109,7 @@ impl LadderCause for WindowTooSmall {
 }
 
 /// The last value of `net.ipv4.tcp_rmem` as the kernel sets it (`tcp_init`, `net/ipv4/tcp.c`).
-const USUAL: u64 = 6 << 20;
+pub(super) const USUAL: u64 = 6 << 20;
 
 impl WindowTooSmall {
     /// What to set: what is needed, and not less than is usual.

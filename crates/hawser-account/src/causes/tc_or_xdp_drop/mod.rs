@@ -2,7 +2,7 @@
 //! program. They sit below the packet filter and no `nft list` shows them.
 //!
 //! Evidence: the layer xdp-tc, or `TC_EGRESS` and `clsact` drops at the sender. An error.
-//! Cases: `tc-or-xdp-drop`, `tc-egress-drop`.
+//! Cases: `tc-or-xdp-drop`, `tc-egress-drop`, `xdp-drop-virtio`.
 
 use hawser_model::account::Layer;
 use hawser_model::finding::Place;

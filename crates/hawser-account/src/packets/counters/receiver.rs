@@ -154,6 +154,7 @@ fn driver_counter(
         for (name, value) in counters.under(&prefix) {
             let field = &name[prefix.len()..];
             if wanted(field) {
+                let value = value.saturating_sub(by_xdp(counters, name));
                 let queues: String = field
                     .chars()
                     .map(|c| if c.is_ascii_digit() { '*' } else { c })
@@ -166,6 +167,14 @@ fn driver_counter(
     sums.into_iter()
         .max_by_key(|(_, sum)| *sum)
         .unwrap_or_default()
+}
+
+/// What an XDP program dropped of a queue whose `rx_queue_N_drops` this is: virtio-net counts it there too (`err_xdp`,
+/// drivers/net/virtio_net.c).
+fn by_xdp(counters: &Counters, name: &str) -> u64 {
+    let queue = name.strip_suffix("_drops");
+    let queue = queue.filter(|queue| queue.contains("/rx_queue_") && !queue.ends_with("_xdp"));
+    queue.map_or(0, |queue| counters.or_zero(&format!("{queue}_xdp_drops")))
 }
 
 /// Programs and filters behind the tap.

@@ -145,7 +145,11 @@ impl Host for Busy {
             Some(host) if !self.gone => host.exchange(question),
             _ => {
                 let question = question.name;
-                Err(Failure::Gone { question }.on(&self.name))
+                Err(Failure::Gone {
+                    question,
+                    earlier: None,
+                }
+                .on(&self.name))
             }
         }
     }

@@ -208,10 +208,12 @@ pub enum Failure {
         said: String,
     },
     /// An earlier error ended the agent.
-    #[error("agent was ended by an earlier error, {question} not asked")]
+    #[error("agent was ended by an earlier error{}, {question} not asked", earlier.as_deref().map(|it| format!(" ({it})")).unwrap_or_default())]
     Gone {
         /// The question.
         question: &'static str,
+        /// That error, if it is known here.
+        earlier: Option<String>,
     },
 }
 

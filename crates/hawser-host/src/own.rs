@@ -31,7 +31,11 @@ impl<W: Work + Send> Host for Own<W> {
         match self.work.work(name, &question.body, &Stop::default()) {
             Some(Ok(frame)) => Ok(body(frame)),
             Some(Err(source)) => Err(Failure::unreadable(name, source).on(&self.name)),
-            None => Err(Failure::Gone { question: name }.on(&self.name)),
+            None => Err(Failure::Gone {
+                question: name,
+                earlier: None,
+            }
+            .on(&self.name)),
         }
     }
 

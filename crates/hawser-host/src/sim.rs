@@ -227,7 +227,11 @@ impl<N: Send> Host for Simulated<N> {
         };
         if carried == Carried::Cut {
             self.gone = true;
-            return Err(Failure::Gone { question: name }.on(&self.name));
+            return Err(Failure::Gone {
+                question: name,
+                earlier: None,
+            }
+            .on(&self.name));
         }
         if !self.wire.answers(&self.name) {
             self.gone = true;
@@ -251,7 +255,11 @@ impl<N: Send> Host for Simulated<N> {
             .map_err(unreadable)?;
         if self.wire.lock().answer_lost == Some(number) {
             self.gone = true;
-            return Err(Failure::Gone { question: name }.on(&self.name));
+            return Err(Failure::Gone {
+                question: name,
+                earlier: None,
+            }
+            .on(&self.name));
         }
         Ok(body(frame))
     }

@@ -104,7 +104,7 @@ fn an_answer_that_was_not_asked_for_is_not_taken_for_one_that_will_be() {
     let error = host.ask(&Ping).unwrap_err();
     is_said(&error, &["answered before ping was asked"]);
     let error = host.ask(&Ping).unwrap_err();
-    is_said(&error, &["ended by an earlier error"]);
+    is_said(&error, &["ended by an earlier error ("]);
 }
 
 #[test]

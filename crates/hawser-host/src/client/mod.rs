@@ -36,6 +36,8 @@ pub struct Agent {
     slowness: u32,
     link: Option<Link>,
     keepalive: Option<Keepalive>,
+    /// The error that ended it, in words.
+    ended_by: Option<String>,
 }
 
 impl Agent {
@@ -51,6 +53,7 @@ impl Agent {
             slowness: transport.slowness(),
             keepalive: Some(Keepalive::start(link.pipes.input())),
             link: Some(link),
+            ended_by: None,
         };
         let hello = Hello {
             version: VERSION,
@@ -77,7 +80,10 @@ impl Agent {
 
     fn answer(&mut self, question: &Question) -> Result<Vec<u8>, Failure> {
         let (name, within) = (question.name, question.patience * self.slowness);
-        let link = self.link.as_mut().ok_or(Failure::Gone { question: name })?;
+        let link = self.link.as_mut().ok_or_else(|| Failure::Gone {
+            question: name,
+            earlier: self.ended_by.clone(),
+        })?;
         let deadline = Instant::now() + within;
         link.nothing_unasked(name)?;
         link.decoder.expect_at_most(question.size.bytes());
@@ -130,6 +136,9 @@ impl Host for Agent {
     fn exchange(&mut self, question: &Question) -> Result<Vec<u8>, HostError> {
         let answer = self.answer(question);
         answer.map_err(|failure| {
+            if self.link.is_some() {
+                self.ended_by = Some(failure.to_string());
+            }
             self.let_go();
             failure.on(&self.host)
         })

@@ -49,7 +49,10 @@ impl Peer {
     fn converse(&mut self, question: &Question) -> Result<Vec<u8>, Failure> {
         let name = question.name;
         let channel = self.channel.as_mut();
-        let channel = channel.ok_or(Failure::Gone { question: name })?;
+        let channel = channel.ok_or(Failure::Gone {
+            question: name,
+            earlier: None,
+        })?;
         let unreadable = |source, bytes: &[u8]| Failure::Frame {
             question: name,
             source: FrameError::NotMessage {

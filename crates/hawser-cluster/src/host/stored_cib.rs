@@ -38,7 +38,7 @@ pub struct StoredCib {
 
 impl StoredCib {
     /// What a CIB says of itself.
-    fn of(cib: &Element) -> Option<Self> {
+    pub(crate) fn of(cib: &Element) -> Option<Self> {
         let configuration = cib.first("configuration")?;
         let of = |section: &str| configuration.first(section).into_iter();
         let sets = of("crm_config").flat_map(|config| config.all("cluster_property_set"));

@@ -160,7 +160,7 @@ pub fn apply(
         }
         if plan.is_empty() && plan.report.problems.is_empty() {
             applied.not_running = match round > 0 {
-                true => [settle(heads, options, said)?, missing(file, heads)?].concat(),
+                true => [settle(file, heads, options, said)?, missing(file, heads)?].concat(),
                 false => idle(file, heads, options, said)?,
             };
             return Ok(applied);
@@ -171,7 +171,7 @@ pub fn apply(
         if !plan.under_way.is_empty() && !waited {
             // What is predicted for a cluster that is about to be another one would not come true.
             waited = true;
-            settle(heads, options, said)?;
+            settle(file, heads, options, said)?;
             continue;
         }
         if let Some(reviewed) = options.reviewed {
@@ -226,14 +226,14 @@ fn idle(
     if missing.is_empty() {
         return Ok(missing);
     }
-    let late = settle(heads, options, said)?;
+    let late = settle(file, heads, options, said)?;
     Ok([late, self::missing(file, heads)?].concat())
 }
 
 fn missing(file: &ClusterFile, heads: &mut Hosts) -> Result<Vec<String>, LiveError> {
     let silent = device::silent(file, &device::ask(file, heads)?).into_iter();
     let silent: Vec<String> = silent.map(|(_, text)| text).collect();
-    let (name, cib) = live_cib(heads)?.ok_or(LiveError::NotRunning)?;
+    let (name, cib) = live_cib(file, heads)?.ok_or(LiveError::NotRunning)?;
     let simulator = OnHead::new(head(heads, &name)?.as_mut());
     Ok([silent, not_running(file, &cib, &simulator)?].concat())
 }
@@ -264,6 +264,7 @@ fn disruptive(plan: &Plan) -> Vec<String> {
 
 /// Waits until Pacemaker is done; what is left when time was over is told.
 fn settle(
+    file: &ClusterFile,
     heads: &mut Hosts,
     options: Options<'_>,
     said: &mut dyn FnMut(&str),
@@ -272,7 +273,7 @@ fn settle(
         timeout: options.timeout,
         said,
     };
-    Ok(match wait_settled(heads, &mut waiting)? {
+    Ok(match wait_settled(file, heads, &mut waiting)? {
         Settled::Done => Vec::new(),
         Settled::Late { seconds, left } => vec![format!(
             "after {seconds} s Pacemaker is not done: {}",

@@ -111,8 +111,8 @@ pub(super) fn perform(
             }
             WatchAction::Withdraw => tell(heads, nodes, &WithdrawWatch)?,
         },
-        Effect::PatchCib { changes, .. } => patch(heads, changes)?,
-        Effect::WaitSettled => wait_settled(heads, waiting)?.or_late()?,
+        Effect::PatchCib { changes, .. } => patch(file, heads, changes)?,
+        Effect::WaitSettled => wait_settled(file, heads, waiting)?.or_late()?,
     }
     Ok(())
 }
@@ -137,9 +137,9 @@ fn seed(file: &ClusterFile) -> Element {
     cib
 }
 
-fn patch(heads: &mut Hosts, changes: &[ObjectChange]) -> Result<(), LiveError> {
+fn patch(file: &ClusterFile, heads: &mut Hosts, changes: &[ObjectChange]) -> Result<(), LiveError> {
     for _ in 0..ATTEMPTS {
-        let (name, was) = live_cib(heads)?.ok_or(LiveError::NotRunning)?;
+        let (name, was) = live_cib(file, heads)?.ok_or(LiveError::NotRunning)?;
         let new = next(merge(&Element::parse(&was, "the live CIB")?, changes)).to_text();
         if ask(heads, &name, &PatchCib { was, new })? {
             return Ok(());
@@ -164,7 +164,7 @@ fn wait_joined(file: &ClusterFile, heads: &mut Hosts) -> Result<(), LiveError> {
     let patience = joins(file);
     let mut missing = Vec::new();
     let joined = clock(heads).wait_sparing(patience, ASKS, || {
-        missing = match live_cib(heads)? {
+        missing = match live_cib(file, heads)? {
             Some((_, text)) => not_joined(file, &Element::parse(&text, "the live CIB")?),
             None => file.nodes.iter().map(|n| n.name.to_string()).collect(),
         };

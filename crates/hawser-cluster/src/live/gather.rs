@@ -109,7 +109,7 @@ fn cib(file: &ClusterFile, heads: &mut Hosts, facts: &Facts) -> Result<Option<St
     let apart: Hosts = apart
         .filter_map(|(name, _)| heads.remove_entry(name))
         .collect();
-    let cib = live_cib(heads);
+    let cib = live_cib(file, heads);
     heads.extend(apart);
     Ok(cib?.map(|(_, cib)| cib))
 }

@@ -32,7 +32,7 @@ pub fn judged(
     heads: &mut Hosts,
     limit: Duration,
 ) -> Result<Judged, LiveError> {
-    let truth = Truth::of(&facts.views);
+    let truth = Truth::of_cluster(file, &facts.views);
     let members = truth.stands.iter();
     let members = members.filter(|(_, stand)| **stand == Stand::Member);
     let mut asked: Vec<HostName> = truth.from.iter().cloned().collect();

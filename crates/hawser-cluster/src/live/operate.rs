@@ -25,8 +25,6 @@ const ASKING: &str = "every head is asked what it sees of the cluster";
 
 /// How an order is carried out.
 pub struct Manner<'a> {
-    /// The cluster file: of its pools the heads are asked whether they could take them. Without pools nobody is asked.
-    pub file: &'a ClusterFile,
     /// Also when a pool that is served would be served nowhere.
     pub allow_disruption: bool,
     /// How it is waited for.
@@ -49,17 +47,18 @@ pub struct Operated {
 /// # Errors
 /// No such node; a pool would be served nowhere; what Pacemaker says; time was over.
 pub fn set_standby(
+    file: &ClusterFile,
     heads: &mut Hosts,
     node: &str,
     on: bool,
     manner: &mut Manner<'_>,
 ) -> Result<Operated, LiveError> {
     (manner.waiting.said)(ASKING);
-    let (via, cib) = live(heads)?;
+    let (via, cib) = live(file, heads)?;
     member(&cib, node)?;
     let ordered = with_standby(&cib, node, on);
     let forecast = play(&OnHead::new(head(heads, &via)?.as_mut()), &cib, &ordered)?;
-    allowed(heads, &forecast, manner)?;
+    allowed(file, heads, &forecast, manner)?;
     let standby = Standby {
         node: node.to_owned(),
         on,
@@ -70,12 +69,13 @@ pub fn set_standby(
         true => format!("{node} is in standby and stays so"),
         false => format!("{node} is let back and stays so"),
     };
-    waited(wait_settled(heads, &mut manner.waiting)?, &what)?;
-    operated(heads, node, &forecast.now)
+    waited(wait_settled(file, heads, &mut manner.waiting)?, &what)?;
+    operated(file, heads, node, &forecast.now)
 }
 
 /// Refuses an order that takes the last place of a pool away, and says what one does not change.
 fn allowed(
+    file: &ClusterFile,
     heads: &mut Hosts,
     forecast: &Forecast,
     manner: &mut Manner<'_>,
@@ -83,7 +83,7 @@ fn allowed(
     let mut doubts = Vec::new();
     if !manner.allow_disruption {
         let mut taken = forecast.taken.clone();
-        let takers = ask_takers(manner.file, heads, forecast);
+        let takers = ask_takers(file, heads, forecast);
         taken.extend(takers.taken);
         if !taken.is_empty() {
             return Err(refused(&taken));
@@ -102,13 +102,14 @@ fn allowed(
 /// # Errors
 /// No such pool or node; the pool would not get there; another pool would be served nowhere; time was over.
 pub fn move_pool(
+    file: &ClusterFile,
     heads: &mut Hosts,
     pool: &str,
     node: &str,
     manner: &mut Manner<'_>,
 ) -> Result<Operated, LiveError> {
     (manner.waiting.said)(ASKING);
-    let (via, cib) = live(heads)?;
+    let (via, cib) = live(file, heads)?;
     member(&cib, node)?;
     let known: Vec<String> = Directory::of(&cib).pools().map(str::to_owned).collect();
     if !known.iter().any(|name| name == pool) {
@@ -120,14 +121,14 @@ pub fn move_pool(
     }
     // Played without the orders that are left; they are taken back only when this one is to be given.
     let forecast = played_move(heads, &via, &cib, pool, node)?;
-    allowed(heads, &forecast, manner)?;
+    allowed(file, heads, &forecast, manner)?;
     for order in left_orders(&cib) {
         if order.resource == pool {
             (manner.waiting.said)(&format!("undoing an order that was left: {order}"));
         }
     }
-    forget(heads, pool)?;
-    let (via, _) = live(heads)?;
+    forget(file, heads, pool)?;
+    let (via, _) = live(file, heads)?;
     (manner.giving)();
     let lifetime = manner.waiting.timeout.unwrap_or_default() + Duration::from_secs(60);
     let order = MoveResource {
@@ -135,32 +136,33 @@ pub fn move_pool(
         node: node.to_owned(),
         seconds: lifetime.max(LIFETIME).as_secs(),
     };
-    let settled = ask(heads, &via, &order).and_then(|()| wait_settled(heads, &mut manner.waiting));
+    let settled =
+        ask(heads, &via, &order).and_then(|()| wait_settled(file, heads, &mut manner.waiting));
     if let Ok(Settled::Late { .. }) = &settled {
         // Taken back now, the pool might turn round half way.
         let minutes = lifetime.max(LIFETIME).as_secs() / 60;
         let what = format!(
             "{pool} is ordered to {node}, and the order ends by itself {minutes} min after it was given"
         );
-        return waited(settled?, &what).and_then(|()| operated(heads, node, &forecast.now));
+        return waited(settled?, &what).and_then(|()| operated(file, heads, node, &forecast.now));
     }
     // Whatever else came of it.
-    let forgotten = forget(heads, pool);
+    let forgotten = forget(file, heads, pool);
     settled?;
     forgotten?;
     waited(
-        wait_settled(heads, &mut manner.waiting)?,
+        wait_settled(file, heads, &mut manner.waiting)?,
         "the order is carried out",
     )?;
-    operated(heads, node, &forecast.now)
+    operated(file, heads, node, &forecast.now)
 }
 
 /// Takes back every order that is left about a resource, through any head that obeys: the one through which it was
 /// given may be gone.
-fn forget(heads: &mut Hosts, resource: &str) -> Result<(), LiveError> {
+fn forget(file: &ClusterFile, heads: &mut Hosts, resource: &str) -> Result<(), LiveError> {
     // The head whose view is taken, as long as an order is left.
     let is_left = |heads: &mut Hosts| -> Result<Option<HostName>, LiveError> {
-        let (via, cib) = live(heads)?;
+        let (via, cib) = live(file, heads)?;
         let left = left_orders(&cib);
         let about = left.iter().any(|order| order.resource == resource);
         Ok(about.then_some(via))
@@ -226,8 +228,13 @@ fn waited(settled: Settled, what: &str) -> Result<(), LiveError> {
 }
 
 /// What clients have now, beside what they had, and what became of the node.
-fn operated(heads: &mut Hosts, node: &str, before: &Services) -> Result<Operated, LiveError> {
-    let (via, cib) = live(heads)?;
+fn operated(
+    file: &ClusterFile,
+    heads: &mut Hosts,
+    node: &str,
+    before: &Services,
+) -> Result<Operated, LiveError> {
+    let (via, cib) = live(file, heads)?;
     let simulator = OnHead::new(head(heads, &via)?.as_mut());
     let now = simulator.simulate(&cib.to_text(), &[])?.read()?.before;
     let directory = Directory::of(&cib);
@@ -256,8 +263,8 @@ fn operated(heads: &mut Hosts, node: &str, before: &Services) -> Result<Operated
     })
 }
 
-fn live(heads: &mut Hosts) -> Result<(HostName, Element), LiveError> {
-    let (via, text) = any_cib(heads)?;
+fn live(file: &ClusterFile, heads: &mut Hosts) -> Result<(HostName, Element), LiveError> {
+    let (via, text) = any_cib(file, heads)?;
     Ok((via, Element::parse(&text, "the live CIB")?))
 }
 

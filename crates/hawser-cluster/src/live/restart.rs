@@ -113,6 +113,7 @@ fn not_whole(facts: &StatusFacts) -> Option<String> {
             Stand::Frozen(why) => format!("Corosync on {host} does not answer ({why})"),
             Stand::Mute(why) => format!("Pacemaker on {host} does not answer ({why})"),
             Stand::Down(what) => format!("{what} does not run on {host}"),
+            Stand::Another(cluster) => format!("{host} runs another cluster, {cluster}"),
             Stand::Member => return None,
         });
     }

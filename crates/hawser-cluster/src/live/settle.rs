@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use hawser_host::{Hosts, clock};
+use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
 
 use super::{LiveError, OnHead, ask, head, live_cib};
 use crate::cib::services::primitive;
 use crate::host::questions::{ReadCib, Settle};
+use crate::plan::other_cluster;
 use crate::simulate::{Directory, Simulator, Story, millis, step_in_words};
 use crate::xml::Element;
 
@@ -69,17 +71,23 @@ pub(super) fn not_done(left: &[String]) -> String {
     }
 }
 
-/// The live CIB, by any head that answers: one that was fenced a moment ago does not.
+/// The live CIB, by any head of the cluster that answers: one that was fenced a moment ago does not.
 ///
 /// # Errors
 /// None answers.
-pub(super) fn any_cib(heads: &mut Hosts) -> Result<(HostName, String), LiveError> {
-    match live_cib(heads) {
+pub(super) fn any_cib(
+    file: &ClusterFile,
+    heads: &mut Hosts,
+) -> Result<(HostName, String), LiveError> {
+    match live_cib(file, heads) {
         Ok(found) => found.ok_or(LiveError::NotRunning),
         Err(why) => {
             for (name, head) in heads.iter_mut() {
-                if let Ok(Some(cib)) = head.ask(&ReadCib) {
-                    return Ok((name.clone(), cib));
+                match head.ask(&ReadCib) {
+                    Ok(Some(cib)) if other_cluster::of_cib(file, &cib).is_none() => {
+                        return Ok((name.clone(), cib));
+                    }
+                    _ => {}
                 }
             }
             Err(why)
@@ -93,12 +101,13 @@ pub(super) fn any_cib(heads: &mut Hosts) -> Result<(HostName, String), LiveError
 /// against the scheduler's: it must have nothing to do for this CIB. It is asked again and again for
 /// a short time, so that a head that dies meanwhile is replaced by another one.
 pub(super) fn wait_settled(
+    file: &ClusterFile,
     heads: &mut Hosts,
     waiting: &mut Waiting<'_>,
 ) -> Result<Settled, LiveError> {
     let clock = clock(heads);
     let begun = clock.now();
-    let (_, cib) = any_cib(heads)?;
+    let (_, cib) = any_cib(file, heads)?;
     let allowed = match waiting.timeout {
         Some(timeout) => timeout,
         None => patience(&Element::parse(&cib, "the live CIB")?),
@@ -110,7 +119,7 @@ pub(super) fn wait_settled(
     let mut said = begun;
     loop {
         let over = clock.since(begun) >= allowed;
-        let left = match once(heads, allowed.saturating_sub(clock.since(begun))) {
+        let left = match once(file, heads, allowed.saturating_sub(clock.since(begun))) {
             Ok(None) => return Ok(Settled::Done),
             Ok(Some(left)) => left,
             // Whoever was asked is gone, or nobody decides at this moment.
@@ -134,12 +143,16 @@ pub(super) fn wait_settled(
 }
 
 /// Whether Pacemaker is done, waiting for it a little: nothing when it is, else what it has to do.
-fn once(heads: &mut Hosts, rest: Duration) -> Result<Option<Vec<String>>, LiveError> {
-    let (name, _) = any_cib(heads)?;
+fn once(
+    file: &ClusterFile,
+    heads: &mut Hosts,
+    rest: Duration,
+) -> Result<Option<Vec<String>>, LiveError> {
+    let (name, _) = any_cib(file, heads)?;
     let seconds = rest.min(SAYS_AGAIN).as_secs().max(1);
     let seconds = u32::try_from(seconds).unwrap_or(u32::MAX);
     let settled = ask(heads, &name, &Settle { seconds })?;
-    let (name, cib) = any_cib(heads)?;
+    let (name, cib) = any_cib(file, heads)?;
     let left = to_do(&OnHead::new(head(heads, &name)?.as_mut()), &cib)?;
     let decided = Element::parse(&cib, "the live CIB")?
         .get("dc-uuid")

@@ -6,10 +6,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
 
 use crate::host::HeadView;
 use crate::host::view::{Quorum, Told};
+use crate::plan::other_cluster;
 use crate::xml::Element;
 
 /// A machine whose first process is younger than this is still booting, when its cluster does not run yet.
@@ -30,6 +32,8 @@ pub enum Stand {
     Mute(String),
     /// Its Corosync or its Pacemaker does not run.
     Down(&'static str),
+    /// It runs another cluster than the file's, of this name: what it sees is not this one.
+    Another(String),
 }
 
 /// How far a head is that boots or joins.
@@ -59,16 +63,42 @@ pub struct Truth {
 }
 
 impl Truth {
-    /// Compares the views.
+    /// Compares the views of heads that are all of one cluster.
     pub fn of(views: &BTreeMap<HostName, HeadView>) -> Self {
+        Self::but_for(views, BTreeMap::new())
+    }
+
+    /// Compares the views of the heads of a file, of which some may run another cluster.
+    pub fn of_cluster(file: &ClusterFile, views: &BTreeMap<HostName, HeadView>) -> Self {
+        let another = |(name, view): (&HostName, &HeadView)| {
+            let cluster = other_cluster::of_cib(file, cib(view)?)?;
+            Some((name.clone(), cluster))
+        };
+        Self::but_for(views, views.iter().filter_map(another).collect())
+    }
+
+    /// Compares the views. The CIBs of these heads are of other clusters, with these names.
+    fn but_for(
+        views: &BTreeMap<HostName, HeadView>,
+        mut others: BTreeMap<HostName, String>,
+    ) -> Self {
+        let ours: BTreeSet<&HostName> = views.keys().filter(|n| !others.contains_key(*n)).collect();
         let stands: BTreeMap<HostName, Stand> = views
             .iter()
-            .map(|(name, view)| (name.clone(), stand(view)))
+            .map(|(name, view)| {
+                let stand = match (stand(view), others.remove(name)) {
+                    // Until it has joined, it has the CIB with which it started.
+                    (joins @ Stand::Starting(Startup::Joins), _) => joins,
+                    (_, Some(cluster)) => Stand::Another(cluster),
+                    (stand, None) => stand,
+                };
+                (name.clone(), stand)
+            })
             .collect();
         let hung: BTreeMap<HostName, u32> = views
             .iter()
             .filter_map(|(name, view)| match view.controller {
-                Some(Told::Silent(seconds)) => Some((name.clone(), seconds)),
+                Some(Told::Silent(seconds)) if ours.contains(name) => Some((name.clone(), seconds)),
                 _ => None,
             })
             .collect();
@@ -83,8 +113,8 @@ impl Truth {
                 is_dc(view),
             )
         };
-        let with_cib = views.iter().filter(|(_, view)| cib(view).is_some());
-        let mut all: Vec<&HostName> = with_cib.map(|(name, _)| name).collect();
+        let with_cib = ours.into_iter().filter(|name| cib(&views[*name]).is_some());
+        let mut all: Vec<&HostName> = with_cib.collect();
         // Stable: of equals the first by name.
         all.sort_by_key(|name| std::cmp::Reverse(rank(name)));
         let from = all.first().map(|name| (*name).clone());
@@ -111,9 +141,10 @@ impl Truth {
 
     /// Whether a head's view is the cluster's, whatever others see: it has quorum and a DC, and its controller does
     /// not hang, so that it does not fall behind.
-    pub fn serves(view: &HeadView) -> bool {
+    pub fn serves(file: &ClusterFile, view: &HeadView) -> bool {
         let hangs = view.controller.as_ref().is_some_and(Told::is_silent);
-        !hangs && cib(view).is_some() && stand(view) == Stand::Member
+        let ours = |cib: &str| other_cluster::of_cib(file, cib).is_none();
+        !hangs && stand(view) == Stand::Member && cib(view).is_some_and(ours)
     }
 
     /// The CIB that is taken for the cluster's.
@@ -138,7 +169,7 @@ impl Truth {
                 Stand::Member | Stand::Minority | Stand::Frozen(_) | Stand::Mute(_) => {
                     return false;
                 }
-                Stand::Down(_) => {}
+                Stand::Down(_) | Stand::Another(_) => {}
             }
         }
         starts
@@ -201,7 +232,7 @@ fn rank(stand: &Stand) -> u8 {
         Stand::Minority => 4,
         Stand::Starting(Startup::Elects) => 3,
         Stand::Starting(_) => 2,
-        Stand::Frozen(_) | Stand::Mute(_) | Stand::Down(_) => 1,
+        Stand::Frozen(_) | Stand::Mute(_) | Stand::Down(_) | Stand::Another(_) => 1,
     }
 }
 

@@ -259,21 +259,25 @@ fn ask(
 }
 
 /// The CIB of the partition with quorum, from the head that is believed; of none, when Pacemaker runs nowhere. The
-/// first head that is a member of that partition is enough: one that hangs holds up no order.
-pub(crate) fn live_cib(heads: &mut Hosts) -> Result<Option<(HostName, String)>, LiveError> {
+/// first head that is a member of that partition is enough: one that hangs holds up no order. A head that runs another
+/// cluster than the file's is not believed.
+pub(crate) fn live_cib(
+    file: &ClusterFile,
+    heads: &mut Hosts,
+) -> Result<Option<(HostName, String)>, LiveError> {
     let question = |name: &HostName| ViewQuestion {
         node: name.clone(),
         limits: Limits::PATIENT,
         more: None,
     };
     let mut facts = StatusFacts::default();
-    for (name, answer) in until_enough(heads, question, Truth::serves) {
+    for (name, answer) in until_enough(heads, question, |view| Truth::serves(file, view)) {
         match answer {
             Ok(view) => drop(facts.views.insert(name, view)),
             Err(e) => drop(facts.unreached.insert(name, e.to_string())),
         }
     }
-    let truth = Truth::of(&facts.views);
+    let truth = Truth::of_cluster(file, &facts.views);
     match (truth.from.clone(), truth.cib(&facts.views)) {
         (Some(from), Some(cib)) => Ok(Some((from, cib.to_owned()))),
         // Of a cluster that nobody could be asked about, nothing is known.

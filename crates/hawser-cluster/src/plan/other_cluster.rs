@@ -11,6 +11,10 @@ use super::Problem;
 use super::facts::{Facts, NodeFacts};
 use crate::corosync::Conf;
 use crate::host::StoredCib;
+use crate::xml::Element;
+
+/// What a cluster is called that has no name.
+const NAMELESS: &str = "without a name";
 
 /// Whether it names fewer than two nodes of the file, and with the file's cluster none. Where it names nodes by what only
 /// their hosts can look up, nobody can say.
@@ -54,7 +58,7 @@ fn cluster(conf: &Conf) -> Option<&str> {
 
 /// The name of the other cluster that a node's corosync.conf is of.
 pub(super) fn named<'a>(file: &ClusterFile, conf: &'a Conf) -> Option<&'a str> {
-    is_of_another(file, conf).then(|| cluster(conf).unwrap_or("without a name"))
+    is_of_another(file, conf).then(|| cluster(conf).unwrap_or(NAMELESS))
 }
 
 /// Whether the engine that runs on a node is another cluster's.
@@ -70,6 +74,16 @@ pub(super) fn has_cib(file: &ClusterFile, cib: &StoredCib) -> bool {
     let all = file.nodes.iter().map(|node| node.name.as_str());
     let known = all.filter(|name| cib.nodes.iter().any(|node| node == name));
     !cib.nodes.is_empty() && known.count() < enough(file, cib.cluster.as_deref())
+}
+
+/// The name of the other cluster that a live CIB is of. A file that names no nodes knows none of another. Where a CIB has no name,
+/// one node of the file is enough: Pacemaker writes the name when it has chosen a DC, and there may be only one node yet.
+pub(crate) fn of_cib(file: &ClusterFile, cib: &str) -> Option<String> {
+    let cib = StoredCib::of(&Element::parse(cib, "the live CIB").ok()?)?;
+    let mut names = file.nodes.iter().map(|node| node.name.as_str());
+    let begins = cib.cluster.is_none() && names.any(|name| cib.nodes.iter().any(|it| it == name));
+    let is_another = !file.nodes.is_empty() && !begins && has_cib(file, &cib);
+    is_another.then(|| cib.cluster.unwrap_or_else(|| NAMELESS.to_owned()))
 }
 
 /// The corosync.conf that numbers the nodes: of a head that runs, if one does.
@@ -124,6 +138,32 @@ mod tests {
         let text = format!("totem {{\ncluster_name: {cluster}\n}}\nnodelist {{\n{nodes}}}\n");
         let conf = Conf::parse(&text).unwrap();
         named(&file(), &conf).map(str::to_owned)
+    }
+
+    #[test]
+    fn a_live_cib_is_known_by_its_nodes_and_its_name() {
+        let of = |cluster: &str, nodes: &[&str]| {
+            let name = match cluster {
+                "" => String::new(),
+                cluster => format!(r#"<nvpair id="n" name="cluster-name" value="{cluster}"/>"#),
+            };
+            let node = |name: &&str| format!(r#"<node id="{name}" uname="{name}"/>"#);
+            let nodes: String = nodes.iter().map(node).collect();
+            let text = format!(
+                r#"<cib><configuration><crm_config><cluster_property_set id="s">{name}</cluster_property_set></crm_config>
+                <nodes>{nodes}</nodes></configuration></cib>"#
+            );
+            of_cib(&file(), &text)
+        };
+        assert_eq!(of("debian", &["node1"]).as_deref(), Some("debian"));
+        assert_eq!(of("debian", &["head1"]).as_deref(), Some("debian"));
+        assert_eq!(of("", &["node1"]).as_deref(), Some("without a name"));
+        assert_eq!(of("other", &["head1", "head2"]), None);
+        assert_eq!(of("lab", &["head1"]), None);
+        // One that just begins.
+        assert_eq!(of("", &["head1"]), None);
+        assert_eq!(of("", &[]), None);
+        assert_eq!(of_cib(&file(), "<cib"), None);
     }
 
     #[test]

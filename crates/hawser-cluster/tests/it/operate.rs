@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::golden::Golden;
 use crate::plan::running;
 use crate::simulated::{Cluster, heads, with_constraint};
+use crate::status::EXAMPLE;
 use hawser_cluster::cib::edit::with_standby;
 use hawser_cluster::cib::port_attribute;
 use hawser_cluster::host::view::{PoolView, Told};
@@ -13,14 +14,13 @@ use hawser_cluster::live::{Manner, Operated, Waiting, left_orders, move_pool, se
 use hawser_cluster::xml::Element;
 use hawser_host::Hosts;
 use hawser_host::sim::{Fate, Wire};
-use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
 
 /// The lab's cluster: vmpool01 on head1, vmpool02 on head2.
 struct Lab {
+    golden: Golden,
     cluster: Arc<Mutex<Cluster>>,
     heads: Hosts,
-    file: ClusterFile,
     said: Vec<String>,
 }
 
@@ -32,9 +32,9 @@ impl Lab {
         let cluster = Cluster::running(&golden, cib);
         let heads = heads(&cluster, &Wire::default());
         Self {
+            golden,
             cluster,
             heads,
-            file: golden.file,
             said: Vec::new(),
         }
     }
@@ -53,6 +53,12 @@ impl Lab {
         self.with(|cluster| cluster.cib = with_constraint(&cluster.cib, order));
     }
 
+    /// A head runs the cluster of Debian's package, of that head alone.
+    fn runs_example(&self, head: &str) {
+        let example = Element::parse(EXAMPLE, "the example's CIB").unwrap();
+        self.with(|cluster| cluster.runs_another(head, example));
+    }
+
     fn obeyed(&self) -> Vec<&'static str> {
         self.cluster.lock().unwrap().obeyed.clone()
     }
@@ -64,7 +70,6 @@ impl Lab {
     fn standby(&mut self, node: &str, allow_disruption: bool) -> Result<Operated, String> {
         let said = &mut self.said;
         let mut manner = Manner {
-            file: &self.file,
             allow_disruption,
             waiting: Waiting {
                 timeout: Some(Duration::from_millis(300)),
@@ -72,13 +77,13 @@ impl Lab {
             },
             giving: &mut || {},
         };
-        set_standby(&mut self.heads, node, true, &mut manner).map_err(|e| e.to_string())
+        let file = &self.golden.file;
+        set_standby(file, &mut self.heads, node, true, &mut manner).map_err(|e| e.to_string())
     }
 
     fn move_pool(&mut self, pool: &str, node: &str) -> Result<Operated, String> {
         let said = &mut self.said;
         let mut manner = Manner {
-            file: &self.file,
             allow_disruption: false,
             waiting: Waiting {
                 timeout: Some(Duration::from_millis(300)),
@@ -86,7 +91,8 @@ impl Lab {
             },
             giving: &mut || {},
         };
-        move_pool(&mut self.heads, pool, node, &mut manner).map_err(|e| e.to_string())
+        let file = &self.golden.file;
+        move_pool(file, &mut self.heads, pool, node, &mut manner).map_err(|e| e.to_string())
     }
 }
 
@@ -393,4 +399,20 @@ fn no_pool_is_sent_where_the_heads_themselves_say_that_it_would_not_start() {
         machine.pools = [("vmpool01".to_owned(), seen)].into();
     });
     lab.standby("head1", true).unwrap();
+}
+
+#[test]
+fn no_order_is_carried_out_by_the_cib_of_another_cluster() {
+    let mut lab = Lab::up();
+    let of_this = lab.standby("head1", true).unwrap();
+    // Its system disk was replaced, and the packages started their example.
+    lab.runs_example("head1");
+    let no_such = "there is no node \"head9\"; nodes: head1, head2";
+    assert_eq!(lab.standby("head9", true).unwrap_err(), no_such);
+    let now = lab.standby("head1", true).unwrap();
+    assert_eq!(is_on(&now, "vmpool01"), is_on(&of_this, "vmpool01"));
+
+    lab.runs_example("head2");
+    let nobody = lab.standby("head1", true).unwrap_err();
+    assert!(nobody.contains("does not run on any node"), "{nobody}");
 }

@@ -67,6 +67,8 @@ pub struct Machine {
     pub seed: Option<String>,
     /// The CIB of another cluster that it keeps. All heads would take it.
     pub old_cib: Option<StoredCib>,
+    /// The CIB of another cluster that its engine runs.
+    pub other_cib: Option<Element>,
 }
 
 /// One head, as its answers see it.
@@ -109,8 +111,15 @@ impl Cluster {
         all
     }
 
+    /// The engine of a head runs another cluster, of that head alone.
+    pub fn runs_another(&mut self, head: &str, cib: Element) {
+        let machine = self.machines.get_mut(&HostName::from(head)).unwrap();
+        machine.other_cib = Some(cib);
+    }
+
     fn is_member(&self, head: &HostName) -> bool {
-        self.machines[head].running && self.never_joins.as_ref() != Some(head)
+        let machine = &self.machines[head];
+        machine.running && machine.other_cib.is_none() && self.never_joins.as_ref() != Some(head)
     }
 
     fn change<A: Ask>(&mut self, _: &A, change: impl FnOnce(&Element) -> Element) {
@@ -215,8 +224,12 @@ hawser_host::answers! {
             return Ok(HeadView::default());
         }
         let machines = cluster.machines.iter().zip(1..);
-        let running = machines.filter(|((_, machine), _)| machine.running);
-        let members: BTreeMap<&HostName, u32> = running.map(|((name, _), id)| (name, id)).collect();
+        let other = &cluster.machines[&head.name].other_cib;
+        let with_it = machines.filter(|((name, machine), _)| match other {
+            Some(_) => **name == head.name,
+            None => machine.running && machine.other_cib.is_none(),
+        });
+        let members: BTreeMap<&HostName, u32> = with_it.map(|((name, _), id)| (name, id)).collect();
         HeadView {
             corosync: true,
             pacemaker: true,
@@ -227,14 +240,15 @@ hawser_host::answers! {
                 members: members.into_values().collect(),
             })),
             controller: Some(Told::Said("S_IDLE".into())),
-            cib: Some(Told::Said(cluster.cib.to_text())),
+            cib: Some(Told::Said(other.as_ref().unwrap_or(&cluster.cib).to_text())),
             ..HeadView::default()
         }
     };
     ReadCib: |_, head| {
         let cluster = head.cluster();
-        let running = cluster.machines[&head.name].running;
-        running.then(|| cluster.cib.to_text())
+        let machine = &cluster.machines[&head.name];
+        let cib = machine.other_cib.as_ref().unwrap_or(&cluster.cib);
+        machine.running.then(|| cib.to_text())
     };
     PatchCib: |ask, head| {
         let mut cluster = head.cluster();

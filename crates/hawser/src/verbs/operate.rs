@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use hawser_cluster::live::{self, LiveError, Manner, Operated, Waiting};
 use hawser_host::Hosts;
+use hawser_model::cluster_file::ClusterFile;
 use hawser_model::output::cluster::{OperateOrder, OperateOutput, OperatedPool};
 use miette::{IntoDiagnostic, WrapErr};
 
@@ -93,8 +94,8 @@ pub fn standby(args: &NodeArgs, on: bool) -> miette::Result<ExitCode> {
         node,
         pool: None,
     };
-    act(cluster, how, &given, |heads, manner| {
-        live::set_standby(heads, node, on, manner)
+    act(cluster, how, &given, |file, heads, manner| {
+        live::set_standby(file, heads, node, on, manner)
     })
 }
 
@@ -111,8 +112,8 @@ pub fn move_pool(args: &MoveArgs) -> miette::Result<ExitCode> {
         node,
         pool: Some(pool),
     };
-    act(cluster, how, &given, |heads, manner| {
-        live::move_pool(heads, pool, node, manner)
+    act(cluster, how, &given, |file, heads, manner| {
+        live::move_pool(file, heads, pool, node, manner)
     })
 }
 
@@ -121,7 +122,7 @@ fn act(
     cluster: &FileOrLab,
     how: &How,
     given: &Given<'_>,
-    what: impl FnOnce(&mut Hosts, &mut Manner<'_>) -> Result<Operated, LiveError>,
+    what: impl FnOnce(&ClusterFile, &mut Hosts, &mut Manner<'_>) -> Result<Operated, LiveError>,
 ) -> miette::Result<ExitCode> {
     let words = interrupted::says("no order was given")?;
     let known = cluster.known_to_look()?;
@@ -131,7 +132,6 @@ fn act(
     }
     let begun = Instant::now();
     let mut manner = Manner {
-        file: &known.file,
         allow_disruption: how.allow_disruption,
         waiting: Waiting {
             timeout: Some(how.timeout.unwrap_or(WAITS * known.slowness())),
@@ -139,7 +139,8 @@ fn act(
         },
         giving: &mut || words.now(given.left()),
     };
-    let operated = what(&mut reached.heads, &mut manner).map_err(|e| miette::miette!("{e}"))?;
+    let operated =
+        what(&known.file, &mut reached.heads, &mut manner).map_err(|e| miette::miette!("{e}"))?;
     let seconds = begun.elapsed().as_secs_f64();
     let output = OperateOutput {
         order: given.order,

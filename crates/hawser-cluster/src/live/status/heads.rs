@@ -89,7 +89,11 @@ pub(super) fn views(file: &ClusterFile, facts: &StatusFacts, truth: &Truth, foun
                 );
                 found.costs(Sign::HeadCutOff.on(name), text);
             }
-            Stand::Member | Stand::Minority | Stand::Starting(_) | Stand::Down(_) => {}
+            Stand::Member
+            | Stand::Minority
+            | Stand::Starting(_)
+            | Stand::Down(_)
+            | Stand::Another(_) => {}
         }
     }
     for (name, seconds) in &truth.hung {
@@ -112,6 +116,14 @@ pub(super) fn wrong(
 ) {
     for node in nodes {
         let name = &node.name;
+        let away = !matches!(node.state, NodeCondition::Unclean | NodeCondition::Online);
+        let mut say = |mark, text| match away && survives {
+            true => found.wrong(mark, text),
+            false => found.costs(mark, text),
+        };
+        if let Some(Stand::Another(cluster)) = truth.stands.get(name) {
+            say(Sign::HeadElsewhere.on(name), elsewhere(name, cluster));
+        }
         let text = match node.state {
             NodeCondition::Unclean => lost(name, facts, truth, shots),
             NodeCondition::Online => match facts.unreached.get(name) {
@@ -141,6 +153,7 @@ pub(super) fn wrong(
                  --delete` ends it"
             ),
             NodeCondition::Offline => match (truth.stands.get(name), facts.unreached.get(name)) {
+                (Some(Stand::Another(_)), _) => continue,
                 (Some(Stand::Down(what)), _) => format!(
                     "{name} is not a member of the cluster: {what} does not run there; `hawser apply` starts it"
                 ),
@@ -161,12 +174,16 @@ pub(super) fn wrong(
             NodeCondition::Offline => Sign::HeadAway,
         }
         .on(name);
-        let away = !matches!(node.state, NodeCondition::Unclean | NodeCondition::Online);
-        match away && survives {
-            true => found.wrong(mark, text),
-            false => found.costs(mark, text),
-        }
+        say(mark, text);
     }
+}
+
+/// A head that runs another cluster, and what makes it one of this.
+pub(super) fn elsewhere(head: &HostName, cluster: &str) -> String {
+    format!(
+        "{head} runs another cluster, {cluster} by its CIB, which names no other node of the file: if nobody needs that, \
+         `systemctl stop pacemaker corosync` there ends it, and `hawser apply` makes {head} a node of this one"
+    )
 }
 
 /// A node that is gone and not known to be off. To confirm it as off is the last resort, and only for a node that was

@@ -66,7 +66,7 @@ pub fn judgement(
     facts: &StatusFacts,
     simulator: &dyn Simulator,
 ) -> Result<Judged, LiveError> {
-    let truth = Truth::of(&facts.views);
+    let truth = Truth::of_cluster(file, &facts.views);
     let Some(text) = truth.cib(&facts.views) else {
         return Ok(verdict::nothing_runs(file, facts, &truth));
     };
@@ -82,7 +82,7 @@ pub fn judgement(
         state.is_some_and(|status| status.state == NodeCondition::Online)
     };
 
-    let device = device_now(file, facts);
+    let device = device_now(file, facts, &truth);
     let members = nodes.iter().filter(|node| member(node)).count();
     let left = members.saturating_sub(1);
     let enough = device::quorum(
@@ -171,7 +171,7 @@ pub fn judgement(
     ready::judge(file, facts, &nodes, &mut pools, &mut found);
     let links = Links::of(file, &facts.views, &online);
     links.told(&mut |mark, text| found.costs(mark, text));
-    for (node, text) in device::silent(file, &votes(facts)) {
+    for (node, text) in device::silent(file, &votes(facts, &truth)) {
         let mark = Sign::DeviceSilent.on(&node);
         match enough {
             true => found.wrong(mark, text),
@@ -302,8 +302,10 @@ fn member(node: &NodeStatus) -> bool {
 }
 
 /// Why the quorum device has no vote, by node; absent where it votes.
-fn votes(facts: &StatusFacts) -> BTreeMap<HostName, Option<String>> {
-    let asked = facts.views.iter().filter(|(_, view)| view.corosync);
+fn votes(facts: &StatusFacts, truth: &Truth) -> BTreeMap<HostName, Option<String>> {
+    let another = |head: &HostName| matches!(truth.stands.get(head), Some(Stand::Another(_)));
+    let views = facts.views.iter();
+    let asked = views.filter(|(head, view)| view.corosync && !another(head));
     let asked = asked.filter_map(|(name, view)| Some((name, view.quorum_device.as_ref()?)));
     asked
         .map(|(name, told)| {
@@ -317,9 +319,13 @@ fn votes(facts: &StatusFacts) -> BTreeMap<HostName, Option<String>> {
 }
 
 /// The quorum device, if the file has one. One that was asked nowhere is not known to vote.
-fn device_now(file: &ClusterFile, facts: &StatusFacts) -> Option<QuorumDeviceStatus> {
+fn device_now(
+    file: &ClusterFile,
+    facts: &StatusFacts,
+    truth: &Truth,
+) -> Option<QuorumDeviceStatus> {
     let device = file.quorum.device.as_ref()?;
-    let votes = votes(facts);
+    let votes = votes(facts, truth);
     Some(QuorumDeviceStatus {
         host: device.host.to_string(),
         votes: !votes.is_empty() && votes.values().all(Option::is_none),

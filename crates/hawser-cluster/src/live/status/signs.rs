@@ -47,6 +47,7 @@ signs! {
     HeadStandby = "head-in-standby", Warning, "A head is in standby: it runs nothing.";
     HeadMaintenance = "head-in-maintenance", Warning, "A head is in maintenance: nothing is watched there.";
     HeadAway = "head-away", Warning, "A head is not a member of the cluster.";
+    HeadElsewhere = "head-runs-another-cluster", Warning, "A head runs another cluster, so it can take nothing over in this one.";
     NoQuorum = "no-quorum", Error, "There is no quorum: what runs is stopped, and nothing is taken over.";
     Maintenance = "cluster-in-maintenance", Warning, "The cluster is in maintenance mode: nothing is watched or taken over.";
     NothingRuns = "nothing-runs", Error, "No head that was reached has a view of a cluster.";

@@ -10,7 +10,7 @@ use hawser_model::output::cluster::{
 
 use super::findings::Findings;
 use super::signs::{Said, Sign};
-use super::{Judged, device_now, pools};
+use super::{Judged, device_now, heads, pools};
 use crate::host::HeadView;
 use crate::live::truth::{Stand, Startup, Truth};
 use crate::live::views::StatusFacts;
@@ -126,10 +126,15 @@ pub(super) fn nothing_runs(file: &ClusterFile, facts: &StatusFacts, truth: &Trut
     let all_answered = asked && names.all(|name| facts.views.contains_key(name));
     // Nor of one whose engine runs and does not answer.
     let hides = !starts && facts.views.values().any(HeadView::hides_the_cluster);
+    let another = |stand: &Stand| matches!(stand, Stand::Another(_));
+    let elsewhere = truth.stands.values().any(another);
     let reason = match (asked, starts) {
         (false, _) => "no head answered".to_owned(),
         (true, true) => "no head has joined a cluster yet".to_owned(),
         (true, _) if hides => "no head that was reached says how the cluster stands".to_owned(),
+        (true, false) if elsewhere => {
+            format!("{} runs on no node that was reached", file.cluster.name)
+        }
         (true, false) => "Pacemaker runs on no node that was reached".to_owned(),
     };
     let mut degraded = Vec::new();
@@ -160,6 +165,7 @@ pub(super) fn nothing_runs(file: &ClusterFile, facts: &StatusFacts, truth: &Trut
                 Sign::PacemakerMute,
                 format!("Pacemaker on {head} does not answer ({why})"),
             ),
+            Stand::Another(cluster) => (Sign::HeadElsewhere, heads::elsewhere(head, cluster)),
             Stand::Member | Stand::Minority => continue,
         };
         degraded.push((sign.on(head), text));
@@ -189,7 +195,7 @@ pub(super) fn nothing_runs(file: &ClusterFile, facts: &StatusFacts, truth: &Trut
         view_of: None,
         degraded: degraded.into_iter().map(|(_, text)| text).collect(),
         notes: Vec::new(),
-        quorum_device: device_now(file, facts),
+        quorum_device: device_now(file, facts, truth),
         nodes,
         pools: pools
             .map(|pool| pools::pool_now(pool, &Picture::default()))

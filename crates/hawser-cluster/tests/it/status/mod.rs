@@ -1,5 +1,6 @@
 //! What is said of a cluster at a bad moment, from what its heads would have answered then.
 
+mod another_cluster;
 mod disagree;
 mod fencing;
 mod keys;
@@ -25,6 +26,15 @@ use hawser_model::output::cluster::ClusterStatus;
 
 /// A history in which nobody was ever fenced.
 const NOBODY: &str = "<pacemaker-result/>";
+
+/// The live CIB of the cluster that Debian's packages start when they are installed.
+pub const EXAMPLE: &str = r#"<cib crm_feature_set="3.16.2" validate-with="pacemaker-3.9" epoch="5" num_updates="6"
+    admin_epoch="0" have-quorum="1" dc-uuid="1"><configuration><crm_config>
+    <cluster_property_set id="cib-bootstrap-options">
+    <nvpair id="cib-bootstrap-options-cluster-infrastructure" name="cluster-infrastructure" value="corosync"/>
+    <nvpair id="cib-bootstrap-options-cluster-name" name="cluster-name" value="debian"/></cluster_property_set></crm_config>
+    <nodes><node id="1" uname="node1"/></nodes><resources/><constraints/></configuration><status>
+    <node_state id="1" uname="node1" in_ccm="true" crmd="online" join="member" expected="member"/></status></cib>"#;
 
 /// The live CIB of a cluster in which all is well and head2 decides.
 fn well(golden: &Golden) -> Element {

@@ -22,7 +22,6 @@ impl Cluster for ClusterAdmin<'_> {
     fn standby(&self, node: &str, on: bool) -> Result<(), String> {
         let mut reached = self.known.reach().map_err(|e| format!("{e}"))?;
         let mut manner = Manner {
-            file: &self.known.file,
             allow_disruption: false,
             waiting: Waiting {
                 timeout: None,
@@ -30,7 +29,7 @@ impl Cluster for ClusterAdmin<'_> {
             },
             giving: &mut || {},
         };
-        let done = set_standby(&mut reached.heads, node, on, &mut manner);
+        let done = set_standby(&self.known.file, &mut reached.heads, node, on, &mut manner);
         done.map(drop).map_err(|e| e.to_string())
     }
 }

@@ -145,13 +145,16 @@ impl Directory {
 
     /// Why clients do not reach a pool on this node, if they do not.
     pub fn not_reached(&self, pool: &str, node: &str) -> Option<String> {
+        let sans = self.sans_lost(pool, node)?;
+        Some(format!(
+            "{node} has no carrier on any SAN over which {pool} is reached ({sans})"
+        ))
+    }
+
+    /// The SANs over which clients reach a pool, if this node has a carrier on none of them.
+    pub fn sans_lost(&self, pool: &str, node: &str) -> Option<String> {
         let cut = self.cut_off.get(pool)?;
-        cut.heads.contains(node).then(|| {
-            format!(
-                "{node} has no carrier on any SAN over which {pool} is reached ({})",
-                cut.sans()
-            )
-        })
+        cut.heads.contains(node).then(|| cut.sans())
     }
 
     /// The pools, each with the resource that is its storage.

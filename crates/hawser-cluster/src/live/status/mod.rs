@@ -189,7 +189,7 @@ pub fn judgement(
         found.costs(mark, text);
     }
     let (state, reason) = match doubled.is_empty() {
-        true => verdict::state(&nodes, &pools, &story, facts, &truth, &found),
+        true => verdict::state(&nodes, &pools, &directory, &story, facts, &truth, &found),
         false => {
             let texts: Vec<&str> = doubled.iter().map(|(_, text)| text.as_str()).collect();
             (ServiceState::NotRedundant, Some(texts.join("; ")))

@@ -14,12 +14,13 @@ use super::{Judged, device_now, heads, pools};
 use crate::host::HeadView;
 use crate::live::truth::{Stand, Startup, Truth};
 use crate::live::views::StatusFacts;
-use crate::simulate::{Picture, Story, StoryStep};
+use crate::simulate::{Directory, Picture, Story, StoryStep};
 
 /// How the cluster stands, and the reason when it is not redundant.
 pub(super) fn state(
     nodes: &[NodeStatus],
     pools: &[PoolStatus],
+    directory: &Directory,
     story: &Story,
     facts: &StatusFacts,
     truth: &Truth,
@@ -34,7 +35,7 @@ pub(super) fn state(
     };
     let down: Vec<(&PoolStatus, String)> = pools
         .iter()
-        .filter_map(|pool| Some((pool, not_served(pool, &dead)?)))
+        .filter_map(|pool| Some((pool, not_served(pool, &dead, directory)?)))
         .collect();
     if !down.is_empty() {
         let lost = nodes
@@ -64,7 +65,11 @@ pub(super) fn state(
 }
 
 /// What of a pool its clients miss.
-fn not_served(pool: &PoolStatus, dead: &dyn Fn(&HostName) -> bool) -> Option<String> {
+fn not_served(
+    pool: &PoolStatus,
+    dead: &dyn Fn(&HostName) -> bool,
+    directory: &Directory,
+) -> Option<String> {
     let name = &pool.name;
     let Some(node) = &pool.active_on else {
         return Some(format!("{name} runs nowhere"));
@@ -78,7 +83,13 @@ fn not_served(pool: &PoolStatus, dead: &dyn Fn(&HostName) -> bool) -> Option<Str
         return Some(format!("{name} is on {node} and is not offered"));
     }
     let none = !pool.addresses.is_empty() && pool.addresses.iter().all(|it| !it.up);
-    none.then(|| format!("{name} is on {node} and has no address"))
+    if none {
+        return Some(format!("{name} is on {node} and has no address"));
+    }
+    let sans = directory.sans_lost(name, node.as_str())?;
+    Some(format!(
+        "{name} is on {node}, which has no carrier on any SAN over which it is reached ({sans})"
+    ))
 }
 
 /// Where Pacemaker is about to start a pool or a part of it.

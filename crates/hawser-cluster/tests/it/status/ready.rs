@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::scheduler::Scheduler;
+use hawser_cluster::cib::edit::{with_ports, with_standby};
 use hawser_cluster::host::view::{Folder, Port};
 use hawser_cluster::live::{Ahead, Sign, judgement};
 use hawser_cluster::plan::boot::{BootFacts, Mount};
@@ -418,4 +419,50 @@ fn a_pool_that_has_lost_a_disk_is_told_and_a_head_can_still_be_lost() {
         "vmpool01 on head1 does not have all its disks: /dev/mapper/shelf1-1-part1 is FAULTED";
     assert_eq!(now.degraded, [said]);
     assert!(now.redundant, "the other head has them all");
+}
+
+#[test]
+fn a_pool_on_a_head_that_has_lost_all_its_sans_is_down() {
+    let golden = Golden::named("lab");
+    let sans = ["san01", "san02"].map(str::to_owned);
+    let lost = |cib: &Element, heads: &[&str]| {
+        let heads: Vec<String> = heads.iter().map(|head| (*head).to_owned()).collect();
+        with_ports(cib, &heads, &sans, false)
+    };
+    let seen = with_ports(
+        &well(&golden),
+        &["head1".into(), "head2".into()],
+        &sans,
+        true,
+    );
+    let on = |pool: &str, head: &str| {
+        format!(
+            "{pool} is on {head}, which has no carrier on any SAN over which it is reached (san01, san02)"
+        )
+    };
+
+    // As with both switches off: no head is better, so that Pacemaker moves nothing.
+    let both_lost = now(&both(&golden, &lost(&seen, &["head1", "head2"]).to_text()));
+    assert_eq!(both_lost.state, ServiceState::Down);
+    let reason = format!("{}; {}", on("vmpool01", "head1"), on("vmpool02", "head2"));
+    assert_eq!(both_lost.reason, Some(reason));
+
+    // No other head may have them.
+    let alone =
+        Element::parse(&after(&with_standby(&seen, "head1", true), &[]), "the CIB").unwrap();
+    let alone = now(&on_head2(both(
+        &golden,
+        &lost(&alone, &["head2"]).to_text(),
+    )));
+    assert_eq!(alone.state, ServiceState::Down);
+    let reason = format!("{}; {}", on("vmpool01", "head2"), on("vmpool02", "head2"));
+    assert_eq!(alone.reason, Some(reason));
+
+    let moves = now(&both(&golden, &lost(&seen, &["head1"]).to_text()));
+    assert_eq!(moves.state, ServiceState::Starting);
+    let reason = format!("{}, and is being started on head2", on("vmpool01", "head1"));
+    assert_eq!(moves.reason, Some(reason));
+
+    let one = with_ports(&seen, &["head1".into()], &sans[..1], false);
+    assert!(now(&both(&golden, &one.to_text())).redundant);
 }

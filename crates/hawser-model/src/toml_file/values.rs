@@ -207,8 +207,14 @@ impl FromStr for SecretRef {
 
     fn from_str(text: &str) -> Result<Self, NotA> {
         match text.split_once(':') {
-            Some(("file", path)) if path.starts_with('/') => Ok(Self::File(path.into())),
-            Some(("file", _)) => NotA::because("a secret file needs its whole path", SECRET),
+            Some(("file", path)) if !path.starts_with('/') => {
+                NotA::because("a secret file needs its whole path", SECRET)
+            }
+            // A lab looks for it below a folder that stands for the operator's root, and must not leave that.
+            Some(("file", path)) if path.split('/').any(|part| part == "..") => {
+                NotA::because("the path of a secret file has no \"..\"", SECRET)
+            }
+            Some(("file", path)) => Ok(Self::File(path.into())),
             Some(("env", name))
                 if !name.is_empty()
                     && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') =>

@@ -18,7 +18,7 @@ mod whole;
 pub use error::FileError;
 pub use folder::{Expected, Folder};
 pub use named::{is_at, read, read_named, remove, replace};
-pub use whole::{Existing, Fresh};
+pub use whole::{Existing, Fresh, is_unplaced};
 
 #[cfg(test)]
 mod tests;

@@ -19,6 +19,12 @@ const ENDING: &str = ".hawser-new";
 /// A file that is not yet in its place and was not written for so long was left by a killed run.
 const LEFT: Duration = Duration::from_secs(60);
 
+/// Whether a new file is called so that is not yet in its place, or was left by a killed run.
+pub fn is_unplaced(name: &OsStr) -> bool {
+    let name = name.as_bytes();
+    name.starts_with(b".") && name.ends_with(ENDING.as_bytes())
+}
+
 /// What becomes of a file that has the wanted name already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
@@ -144,11 +150,7 @@ impl Folder {
     /// Removes what killed runs have left. What cannot be removed does no harm.
     fn sweep(&self) {
         let names = self.names().unwrap_or_default().into_iter();
-        let names = names.filter(|name| {
-            let name = name.as_bytes();
-            name.starts_with(b".") && name.ends_with(ENDING.as_bytes())
-        });
-        for name in names {
+        for name in names.filter(|name| is_unplaced(name)) {
             let Ok(Some(left)) = self.own(&name) else {
                 continue;
             };

@@ -1,6 +1,5 @@
 //! Taking a lab apart, whatever state it is in.
 
-use std::fs;
 use std::thread;
 use std::time::Duration;
 
@@ -29,10 +28,12 @@ pub struct Down {
 /// machine-wide settings it had changed; then its files.
 ///
 /// # Errors
-/// Not root; a process that cannot be killed; a file that cannot be removed.
+/// Not root; a folder that is no lab's; a process that cannot be killed; a file that cannot be removed.
 pub fn down(name: &LabName) -> Result<Down, LabError> {
     need_root()?;
     let root = Root::from_environment();
+    // Before a lock is made beside somebody else's files.
+    root.lab(name).check_own()?;
     let mut restored = machine::restore_stale(&root)?;
     if !root.lab(name).path().exists() && !root.lock(name).exists() {
         root.remove_if_empty();
@@ -61,6 +62,7 @@ pub(crate) fn take_apart(root: &Root, name: &LabName) -> Result<(), LabError> {
     if !dir.path().exists() {
         return Ok(());
     }
+    dir.check_own()?;
     let state = State::load(&dir);
     let mut processes = match &state {
         Ok(Some(state)) if state.is_of_this_boot() => recorded(state),
@@ -91,10 +93,30 @@ pub(crate) fn take_apart(root: &Root, name: &LabName) -> Result<(), LabError> {
     }
     shelf::wait_gone(&disks)?;
     cgroup::remove_all(&dir)?;
-    fs::remove_dir_all(dir.path()).map_err(|e| LabError::io("remove", dir.path(), e))
+    dir.remove()
 }
 
 fn recorded(state: &State) -> Vec<ProcessId> {
     let nodes = state.nodes.values().filter_map(|node| node.init);
     nodes.chain(state.switches).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_folder_that_is_no_labs_is_left_as_it_is() {
+        let labs = tempfile::tempdir().unwrap();
+        let root = Root::at(labs.path());
+        let name = LabName::new("demo").unwrap();
+        let file = root.lab(&name).path().join("vault.db");
+        fs::create_dir(root.lab(&name).path()).unwrap();
+        fs::write(&file, "somebody's").unwrap();
+        let said = take_apart(&root, &name).unwrap_err().to_string();
+        assert!(said.contains("demo is not a lab's folder: "), "{said}");
+        assert!(said.contains("vault.db"), "{said}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), "somebody's");
+    }
 }

@@ -136,6 +136,23 @@ pub enum LabError {
         /// Why.
         what: String,
     },
+    /// Somebody else's files are where a lab would have its own.
+    #[error(
+        "{} is not a lab's folder: there is no lab.json in it, but {}; name another lab, or another folder of labs with {}",
+        path.display(), found.display(), crate::paths::DIR_VARIABLE
+    )]
+    NotALab {
+        /// The folder.
+        path: PathBuf,
+        /// What lies in it, by its name there.
+        found: PathBuf,
+    },
+    /// Somebody else's file is where a lab would have its lock.
+    #[error(
+        "{} is not a lab's lock: something is written in it; name another lab, or another folder of labs with {}",
+        .0.display(), crate::paths::DIR_VARIABLE
+    )]
+    NotALock(PathBuf),
     /// What keeps machines from being made.
     #[error("{0}")]
     Machines(String),

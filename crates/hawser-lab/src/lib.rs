@@ -22,6 +22,8 @@ mod lab;
 mod lock;
 pub mod machines;
 mod name;
+#[cfg(test)]
+mod own_mounts;
 mod paths;
 mod plan;
 mod power;

@@ -1,7 +1,7 @@
 //! One command at a time changes a lab.
 
 use std::fs::{self, File, OpenOptions};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
@@ -103,7 +103,10 @@ fn open(path: &PathBuf) -> Result<File, LabError> {
             .open(path)
         {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
-            other => return other.map_err(|e| LabError::io("open the lock", path, e)),
+            other => {
+                let file = other.map_err(|e| LabError::io("open the lock", path, e))?;
+                return own(file, path);
+            }
         }
     }
     Err(LabError::io(
@@ -113,9 +116,29 @@ fn open(path: &PathBuf) -> Result<File, LabError> {
     ))
 }
 
+/// Nothing is ever written into a lock. A file with content is somebody else's, and its holder would remove it.
+fn own(file: File, path: &Path) -> Result<File, LabError> {
+    let about = file.metadata();
+    let about = about.map_err(|e| LabError::io("stat", path, e))?;
+    match about.is_file() && about.len() == 0 {
+        true => Ok(file),
+        false => Err(LabError::NotALock(path.to_owned())),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_of_somebody_else_is_no_lock_and_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("demo.lock");
+        fs::write(&path, "somebody's").unwrap();
+        let refused = Lock::take(path.clone(), "lab demo");
+        assert!(matches!(refused, Err(LabError::NotALock(_))));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "somebody's");
+    }
 
     #[test]
     fn a_lock_is_waited_for_longer_than_a_head_takes_to_stop_and_it_is_said() {

@@ -24,9 +24,6 @@ use crate::{plan, tool, wiring};
 /// How long a step of setting up certificates may take.
 const STEP: Duration = Duration::from_secs(30);
 
-/// The verifying client's file name.
-const CLIENT: &str = "hawser-client";
-
 /// A lab to bring up.
 pub struct UpRequest<'a> {
     /// Its name.
@@ -69,7 +66,7 @@ pub enum UpOutcome {
 /// Brings a lab up. On any error, what had been made is removed again.
 ///
 /// # Errors
-/// Not root; the lab is up with another layout; whatever a step says.
+/// Not root; the folder is no lab's; the lab is up with another layout; whatever a step says.
 pub fn up(request: &UpRequest<'_>) -> Result<Up, LabError> {
     need_root()?;
     let root = Root::from_environment();
@@ -79,8 +76,10 @@ pub fn up(request: &UpRequest<'_>) -> Result<Up, LabError> {
 }
 
 fn stand(root: &Root, request: &UpRequest<'_>) -> Result<UpOutcome, LabError> {
-    let lock = Lock::take(root.lock(request.name), &format!("lab {}", request.name))?;
     let dir = root.lab(request.name);
+    // Before a lock is made beside somebody else's files.
+    dir.check_own()?;
+    let lock = Lock::take(root.lock(request.name), &format!("lab {}", request.name))?;
     let (spec, outcome) = match State::load(&dir) {
         Ok(None) => (request.spec.cloned().unwrap_or_default(), UpOutcome::Built),
         Ok(Some(mut state)) => match standing(&dir, &mut state, request)? {
@@ -173,14 +172,22 @@ fn build(dir: &LabDir, spec: &LabSpec, request: &UpRequest<'_>) -> Result<(), La
             state.boots.insert(kind, boots);
         }
     }
-    fs::create_dir_all(dir.bin()).map_err(|e| LabError::io("create the folder", dir.bin(), e))?;
+    let folder = |path: &Path| {
+        fs::create_dir_all(path).map_err(|e| LabError::io("create the folder", path, e))
+    };
+    // The state first: a folder without it is known as a lab's only while it is empty.
+    folder(dir.path())?;
     state.save(dir)?;
+    folder(&dir.bin())?;
     let binary = dir.binary();
     fs::copy(request.binary, &binary).map_err(|e| LabError::io("copy", request.binary, e))?;
     // The verifying client is a program of its own; where it was built, it lies beside this one.
-    let client = request.binary.with_file_name(CLIENT);
+    let inside = dir.client();
+    let client = request
+        .binary
+        .with_file_name(inside.file_name().unwrap_or_default());
     if client.exists() {
-        fs::copy(&client, dir.bin().join(CLIENT)).map_err(|e| LabError::io("copy", &client, e))?;
+        fs::copy(&client, &inside).map_err(|e| LabError::io("copy", &client, e))?;
     }
     stop()?;
 

@@ -87,9 +87,11 @@ fn hold(folder: &Path) -> Result<OwnedFd, LabError> {
 
 /// `/proc` and `/sys` as the new namespaces see them, with what usually hangs below `/sys`.
 pub(crate) fn kernel_filesystems() -> Result<(), LabError> {
-    let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
-    mount(None::<&str>, "/", None::<&str>, private, None::<&str>)
-        .map_err(|e| LabError::system("mount --make-rprivate", "/", e))?;
+    // Nothing that is mounted here is mounted on the host. What the host unmounts is unmounted here too: it would still be
+    // in use otherwise, and a pool could not be exported.
+    let slave = MsFlags::MS_REC | MsFlags::MS_SLAVE;
+    mount(None::<&str>, "/", None::<&str>, slave, None::<&str>)
+        .map_err(|e| LabError::system("mount --make-rslave", "/", e))?;
     let quiet = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     new("proc", "/proc", quiet, None)?;
     // What the host mounted there belongs to the host's network namespace.

@@ -107,6 +107,50 @@ fn nothing_of_a_lab_keeps_open_what_its_caller_had_or_leaves_its_own_groups_and_
     assert_eq!(remains(lab.name()), Vec::<String>::new());
 }
 
+/// The host's mounts are shared, as systemd has them: in a namespace of this test's own, so that no other test sees them.
+#[test]
+fn a_lab_holds_no_mount_that_its_host_gives_up_and_shows_it_none_of_its_own() {
+    let lab = Lab::planned();
+    let place = tempfile::tempdir().unwrap();
+    let script = r#"
+        set -e
+        cd "$1"
+        mkdir pool
+        mount --make-rshared /
+        mount -t tmpfs given-up pool
+        cat /proc/self/mountinfo >before
+        "$2" lab up --name "$3"
+        cat /proc/self/mountinfo >after
+        umount pool
+    "#;
+    let ran = Command::new("unshare")
+        .args([
+            "--mount",
+            "--propagation",
+            "private",
+            "sh",
+            "-c",
+            script,
+            "sh",
+        ])
+        .arg(place.path())
+        .arg(hawser())
+        .arg(lab.name())
+        .output();
+    let ran = ran.unwrap();
+    assert!(ran.status.success(), "{ran:?}");
+    let seen = |when: &str| fs::read_to_string(place.path().join(when)).unwrap();
+    assert_eq!(seen("before"), seen("after"));
+    let theirs = lab.switches_and_nodes();
+    assert!(theirs.len() >= 3, "{theirs:?}");
+    for pid in theirs {
+        let held = fs::read_to_string(format!("/proc/{pid}/mountinfo")).unwrap();
+        let held = held.lines().find(|line| line.contains("given-up"));
+        assert_eq!(held, None, "process {pid}");
+    }
+    assert!(lab.reaches("head1", "10.72.0.2"));
+}
+
 /// The numbers of the files that stand for a lab's disks.
 fn shelves(lab: &str) -> BTreeSet<String> {
     let folder = hawser_lab::labs_folder().join(lab).join("shelves");

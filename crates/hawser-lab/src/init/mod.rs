@@ -8,6 +8,7 @@
 //! Speech on standard output, one line each: `pid N` (outer), then `ready` or `error WHAT` (inner).
 
 mod mounts;
+mod no_cluster;
 mod reap;
 
 pub(crate) use mounts::checksum;

@@ -4,14 +4,14 @@
 use std::fs;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, open};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::stat::Mode;
 
-use super::{BIN_INSIDE, MACHINE_NET};
+use super::{BIN_INSIDE, MACHINE_NET, no_cluster};
 use crate::cluster::shelf::SHELVES;
 use crate::error::LabError;
 use crate::paths::{DIR_VARIABLE, LabDir};
@@ -30,7 +30,11 @@ pub(super) fn node(dir: &LabDir, name: &str, state: &State) -> Result<(), LabErr
     // The lab's folder may lie under a path that is about to be covered: hold on to it.
     let held = hold(dir.path())?;
     let lab = LabDir(format!("/proc/self/fd/{}", held.as_raw_fd()).into());
-    configuration(&lab.node(name).join("etc.upper"), name, state)?;
+    configuration(&upper(&lab.node(name), "etc"), name, state)?;
+    let is_head = is_head(name, state);
+    if is_head {
+        no_cluster::prepare(Path::new("/"), &lab.node(name))?;
+    }
     for folder in OVERLAID {
         overlay(&lab, name, folder)?;
     }
@@ -39,7 +43,7 @@ pub(super) fn node(dir: &LabDir, name: &str, state: &State) -> Result<(), LabErr
     memory("/dev/shm", 0o1777)?;
     folder("/run/lock", 0o1777)?;
     binary(&lab)?;
-    if state.spec.cluster.is_some() && state.members().any(|node| node.name.as_str() == name) {
+    if is_head {
         head(&lab, name)?;
     }
     // Other labs' files, and this one's, are no business of the node.
@@ -50,6 +54,15 @@ pub(super) fn node(dir: &LabDir, name: &str, state: &State) -> Result<(), LabErr
         }
     }
     Ok(())
+}
+
+fn is_head(name: &str, state: &State) -> bool {
+    state.spec.cluster.is_some() && state.members().any(|node| node.name.as_str() == name)
+}
+
+/// Where a node keeps what it has changed of a folder.
+pub(super) fn upper(node: &Path, folder: &str) -> PathBuf {
+    node.join(format!("{folder}.upper"))
 }
 
 /// Mounts what the switches have of their own: a `/run` of the lab's, so that a network namespace that is made among
@@ -119,7 +132,7 @@ fn overlay(lab: &LabDir, name: &str, folder: &str) -> Result<(), LabError> {
 /// An overlay over `target`, whose upper layer is called `folder`.
 fn overlay_at(lab: &LabDir, name: &str, folder: &str, target: &str) -> Result<(), LabError> {
     let own = lab.node(name);
-    let upper = own.join(format!("{folder}.upper"));
+    let upper = upper(&own, folder);
     let work = own.join(format!("{folder}.work"));
     for path in [&upper, &work] {
         fs::create_dir_all(path).map_err(|e| LabError::io("create the folder", path, e))?;
@@ -161,7 +174,7 @@ fn configuration(upper: &Path, name: &str, state: &State) -> Result<(), LabError
     let Some(cluster) = &state.spec.cluster else {
         return Ok(());
     };
-    if state.members().any(|node| node.name.as_str() == name) {
+    if is_head(name, state) {
         let own = upper.join("hawser");
         fs::create_dir_all(&own).map_err(|e| LabError::io("create the folder", &own, e))?;
         write_once(&own.join("hawser.toml"), &cluster.file)?;

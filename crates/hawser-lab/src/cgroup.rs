@@ -2,12 +2,13 @@
 //! as the root of `/sys/fs/cgroup`, so that what is attached there meets the node's processes and nobody else's.
 //!
 //! They are found by name, wherever the caller of a later command is: `hawser-lab-NAME-HASH`, the hash being that of
-//! the lab's folder.
+//! the lab's folder: of its path and of its number on its disk. In a container, another lab may have the same path.
 
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -114,7 +115,7 @@ pub(crate) fn renew(dir: &Path, node: &str) -> Result<(), LabError> {
     let Some(tree) = Tree::open()? else {
         return Ok(());
     };
-    let name = name(dir);
+    let name = name(dir)?;
     // What was attached to it goes with the group, as it does when a machine loses its power.
     for lab in tree.find(&name) {
         remove(&lab.join(node))?;
@@ -131,7 +132,7 @@ pub(crate) fn remove_all(dir: &LabDir) -> Result<(), LabError> {
     let Some(tree) = Tree::open()? else {
         return Ok(());
     };
-    tree.find(&name(dir.path()))
+    tree.find(&name(dir.path())?)
         .iter()
         .try_for_each(|group| remove(group))
 }
@@ -156,10 +157,14 @@ fn join(procs: &Path) -> Result<(), LabError> {
     fs::write(procs, "0").map_err(|e| LabError::io("join the control group", procs, e))
 }
 
-fn name(dir: &Path) -> String {
+fn name(dir: &Path) -> Result<String, LabError> {
     let lab = dir.file_name().unwrap_or_default().to_string_lossy();
-    let hash = crate::init::checksum(dir.as_os_str().as_bytes());
-    format!("hawser-lab-{lab}-{hash:08x}")
+    let about = fs::metadata(dir).map_err(|e| LabError::io("stat", dir, e))?;
+    let mut known_by = dir.as_os_str().as_bytes().to_vec();
+    known_by.extend(about.dev().to_le_bytes());
+    known_by.extend(about.ino().to_le_bytes());
+    let hash = crate::init::checksum(&known_by);
+    Ok(format!("hawser-lab-{lab}-{hash:08x}"))
 }
 
 /// The path of the process in the hierarchy of version 2, in a `/proc/PID/cgroup`. One that lies outside of the
@@ -203,7 +208,26 @@ fn remove_until(group: &Path, deadline: Deadline) -> Result<(), LabError> {
 
 #[cfg(test)]
 mod tests {
+    use nix::mount::{MsFlags, mount};
+
     use super::*;
+    use crate::own_mounts::in_own_mounts;
+
+    #[test]
+    fn a_lab_of_the_same_path_in_other_mounts_has_other_groups() {
+        in_own_mounts(|| {
+            let labs = tempfile::tempdir().unwrap();
+            let lab = labs.path().join("demo");
+            fs::create_dir(&lab).unwrap();
+            let first = name(&lab).unwrap();
+            assert!(first.starts_with("hawser-lab-demo-"), "{first}");
+            assert_eq!(name(&lab).unwrap(), first);
+            let tmpfs = Some("tmpfs");
+            mount(tmpfs, &lab, tmpfs, MsFlags::empty(), None::<&str>).unwrap();
+            assert_ne!(name(&lab).unwrap(), first);
+            nix::mount::umount(&lab).unwrap();
+        });
+    }
 
     #[test]
     fn the_whole_hierarchy_is_found_among_mounts_with_its_options() {

@@ -1,9 +1,11 @@
 //! Processes of a lab, told from all others by process id *and* start time, or by the lab's
 //! token on their command line. Nothing else is ever signalled.
 
+use std::fs;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use hawser_tool::processes::{self, Process};
@@ -13,6 +15,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 
 use crate::error::LabError;
+use crate::paths::LabDir;
 
 /// A process that is not mistaken for a later one with the same id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,7 +131,7 @@ pub(crate) enum Known<'a> {
 ///
 /// A command that was killed may have started one without having written down its id.
 pub(crate) fn of_lab(lab: Known<'_>) -> Vec<ProcessId> {
-    matching(|line| {
+    let fits = |line: &[u8]| {
         let [init, hold] = [
             crate::init::SUBCOMMAND,
             crate::impair::reorder_line::SUBCOMMAND,
@@ -137,7 +140,16 @@ pub(crate) fn of_lab(lab: Known<'_>) -> Vec<ProcessId> {
         [init, hold, bmc]
             .iter()
             .any(|one| is_of(line, one, lab, None))
-    })
+    };
+    // Each lab has its own copy of the program, which tells it from one that has the same path in other mounts.
+    let is_its_program = |process: &Process| match lab {
+        Known::Token(_) => true,
+        Known::Folder(folder) => {
+            let binary = LabDir(folder.to_owned()).binary();
+            is_same(&process.folder().join("exe"), &binary)
+        }
+    };
+    matching_process(|process| fits(&process.command_line()) && is_its_program(process))
 }
 
 /// The first processes of one node of a lab: one, but for what an interrupted command left.
@@ -149,7 +161,7 @@ pub(crate) fn first_of(lab: Known<'_>, node: &str) -> Vec<ProcessId> {
 /// later.
 pub(crate) fn simulators(folder: &Path) -> Vec<ProcessId> {
     let configurations = folder.join("bmc");
-    matching(|line| {
+    let fits = |line: &[u8]| {
         let words: Vec<&[u8]> = line.split(|b| *b == 0).take(4).collect();
         let [program, _, "-c", file] = words
             .iter()
@@ -159,7 +171,23 @@ pub(crate) fn simulators(folder: &Path) -> Vec<ProcessId> {
             return false;
         };
         program == "ipmi_sim" && Path::new(file).starts_with(&configurations)
+    };
+    // In the mounts of a container, another lab may have that path.
+    matching_process(|process| {
+        fits(&process.command_line()) && is_same(&seen_by(process, folder), folder)
     })
+}
+
+/// Where this process finds what it calls so.
+fn seen_by(process: &Process, path: &Path) -> PathBuf {
+    let root = process.folder().join("root");
+    root.join(path.strip_prefix("/").unwrap_or(path))
+}
+
+/// Whether both paths lead to the same.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let number = |path: &Path| fs::metadata(path).map(|about| (about.dev(), about.ino()));
+    matches!((number(one), number(other)), (Ok(one), Ok(other)) if one == other)
 }
 
 /// The processes that run a node's BMC.
@@ -180,8 +208,12 @@ pub(crate) fn hold_lines(lab: Known<'_>, device: &str) -> Vec<ProcessId> {
 }
 
 fn matching(fits: impl Fn(&[u8]) -> bool) -> Vec<ProcessId> {
+    matching_process(|process| fits(&process.command_line()))
+}
+
+fn matching_process(fits: impl Fn(&Process) -> bool) -> Vec<ProcessId> {
     let all = processes::all().unwrap_or_default().into_iter();
-    all.filter(|process| fits(&process.command_line()))
+    all.filter(|process| fits(process))
         .filter_map(|process| ProcessId::alive(&process))
         .collect()
 }
@@ -205,8 +237,14 @@ fn is_of(cmdline: &[u8], subcommand: &str, lab: Known<'_>, object: Option<&str>)
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::process::CommandExt;
+    use std::process::{Child, Command, Stdio};
+
+    use hawser_tool::{Deadline, Launch};
+    use nix::mount::{MsFlags, mount};
+
     use super::*;
-    use hawser_tool::Launch;
+    use crate::own_mounts::in_own_mounts;
 
     #[test]
     fn a_killed_process_is_gone_and_another_start_time_is_another_process() {
@@ -223,6 +261,46 @@ mod tests {
         // Not yet reaped, and dead all the same.
         assert!(!it.is_alive());
         child.wait().unwrap();
+    }
+
+    /// A simulator of a lab, and one of another that has the same path in other mounts.
+    #[test]
+    fn a_simulator_of_a_lab_in_other_mounts_is_not_ours() {
+        in_own_mounts(|| {
+            let labs = tempfile::tempdir().unwrap();
+            let lab = labs.path().join("demo");
+            let configuration = lab.join("bmc/head1/lan.conf");
+            std::fs::create_dir(&lab).unwrap();
+            // A shell that is called so: it does not find its first command, and waits in the second.
+            let command = format!("{}; read nothing", configuration.display());
+            let start = || {
+                let mut simulator = Command::new("/bin/sh");
+                simulator.arg0("ipmi_sim").args(["-u", "-c", &command]);
+                simulator.stdin(Stdio::piped()).stderr(Stdio::null());
+                simulator.spawn().unwrap()
+            };
+            let finds_only = |child: &Child| {
+                let only = [child.id() as i32];
+                let found = || simulators(&lab).iter().map(|it| it.pid).collect::<Vec<_>>();
+                // It has no command line while the kernel gives it its program.
+                Deadline::after(Duration::from_secs(5))
+                    .holds(Duration::from_millis(10), || !found().is_empty());
+                assert_eq!(found(), only);
+            };
+            let mut ours = start();
+            finds_only(&ours);
+            let tmpfs = Some("tmpfs");
+            let mut theirs = None;
+            in_own_mounts(|| {
+                mount(tmpfs, &lab, tmpfs, MsFlags::empty(), None::<&str>).unwrap();
+                finds_only(theirs.insert(start()));
+            });
+            finds_only(&ours);
+            for child in [Some(&mut ours), theirs.as_mut()].into_iter().flatten() {
+                child.kill().unwrap();
+                child.wait().unwrap();
+            }
+        });
     }
 
     #[test]

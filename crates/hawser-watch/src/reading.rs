@@ -79,13 +79,13 @@ fn links(file: Option<&ClusterFile>, own: &HostName, facts: &Facts) -> Vec<LinkR
 fn pools(view: &HeadView) -> Vec<PoolReading> {
     let room = |seen: &PoolView| match seen {
         PoolView::Here { room, .. } => room.said().copied().flatten(),
-        PoolView::Away(_) | PoolView::Short(_) | PoolView::Hangs(_) => None,
+        PoolView::Away(_) | PoolView::Short(_) | PoolView::Imported(_) | PoolView::Hangs(_) => None,
     };
     let pool = |(name, seen): (&String, &PoolView)| PoolReading {
         name: name.clone(),
         here: match seen {
             PoolView::Here { .. } => Some(true),
-            PoolView::Away(_) | PoolView::Short(_) => Some(false),
+            PoolView::Away(_) | PoolView::Short(_) | PoolView::Imported(_) => Some(false),
             PoolView::Hangs(_) => None,
         },
         used_percent: room(seen).map(|room| room.used),
@@ -97,7 +97,7 @@ fn pools(view: &HeadView) -> Vec<PoolReading> {
 fn exports(view: &HeadView) -> Vec<ExportReading> {
     let here = view.pools.iter().filter_map(|(name, seen)| match seen {
         PoolView::Here { offered, .. } => Some((name, offered)),
-        PoolView::Away(_) | PoolView::Short(_) | PoolView::Hangs(_) => None,
+        PoolView::Away(_) | PoolView::Short(_) | PoolView::Imported(_) | PoolView::Hangs(_) => None,
     });
     here.map(|(pool, offered)| ExportReading {
         pool: pool.clone(),

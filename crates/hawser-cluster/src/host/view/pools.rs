@@ -93,6 +93,8 @@ pub enum PoolView {
     Away(Told<Option<String>>),
     /// It is not here, and could be had without a part of its disks: which part.
     Short(String),
+    /// A ZFS pool of this name is imported here, and not mounted where the file has it.
+    Imported(String),
     /// Its folder does not answer.
     Hangs(u32),
 }
@@ -115,6 +117,9 @@ impl PoolView {
             )),
             Self::Short(what) => Some(format!(
                 "{head} could take over {pool} only without a part of its disks: {what}"
+            )),
+            Self::Imported(zpool) => Some(format!(
+                "{head} could not take over {pool}: {zpool} is imported there, and not mounted where the file has it"
             )),
             Self::Hangs(seconds) => Some(format!(
                 "the folder of {pool} on {head} does not answer within {seconds} s: its disks hang"
@@ -222,6 +227,7 @@ fn look(pool: &PoolQuestion, limits: Limits) -> PoolView {
         return match asked.end_told() {
             Told::Said(Disks::Short(what)) => PoolView::Short(what),
             Told::Said(Disks::Missing(why)) => PoolView::Away(Told::Said(Some(why))),
+            Told::Said(Disks::Imported(zpool)) => PoolView::Imported(zpool),
             Told::Said(Disks::There) => PoolView::Away(Told::Said(None)),
             Told::Silent(seconds) => PoolView::Away(Told::Silent(seconds)),
             Told::Failed(said) => PoolView::Away(Told::Failed(said)),
@@ -288,6 +294,8 @@ pub(super) enum Disks {
     Short(String),
     /// Why it could not be had.
     Missing(String),
+    /// The ZFS pool of this name is imported here.
+    Imported(String),
 }
 
 impl Disks {
@@ -316,10 +324,7 @@ fn disks(storage: &Storage, limit: u32) -> Told<Disks> {
             }))
         }
         // It is imported already, so that `zpool import` does not list it.
-        Storage::Zfs { name, .. } if is_imported(name) => {
-            let why = format!("{name} is imported there, and not mounted where the file has it");
-            Told::Said(Disks::Missing(why))
-        }
+        Storage::Zfs { name, .. } if is_imported(name) => Told::Said(Disks::Imported(name.clone())),
         Storage::Zfs { name, options } => {
             let options: Vec<&str> = options.iter().map(String::as_str).collect();
             let arguments = [&["import"], &options[..]].concat();

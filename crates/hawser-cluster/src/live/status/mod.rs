@@ -126,6 +126,7 @@ pub fn judgement(
     for (mark, text) in &doubled {
         found.costs(mark.clone(), text.clone());
     }
+    ready::twice(file, facts, now, &mut found);
     heads::split(&truth, &mut found);
     fencing::attempts(&nodes, &shots, &mut found);
     heads::views(file, facts, &truth, &mut found);

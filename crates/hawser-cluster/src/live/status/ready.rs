@@ -14,9 +14,42 @@ use crate::exports::service::server;
 use crate::host::HeadView;
 use crate::host::view::{PoolView, Room, Told};
 use crate::live::views::{StatusFacts, backend};
+use crate::simulate::Picture;
 
 /// From here on a file system counts as full, in percent.
 pub(super) const FULL: u8 = 95;
+
+/// The pools that a head has where Pacemaker does not have them.
+pub(super) fn twice(file: &ClusterFile, facts: &StatusFacts, now: &Picture, found: &mut Findings) {
+    for pool in &file.pools {
+        let name = &*pool.name;
+        let active = now.runs_on(&pool.storage_id());
+        for head in facts
+            .views
+            .keys()
+            .filter(|head| active != Some(head.as_str()))
+        {
+            if let Some(how) = held(name.as_str(), head, facts) {
+                let text = format!(
+                    "{name} is {how} on {head} too, where Pacemaker does not have it: two heads with one pool destroy it"
+                );
+                found.costs(Sign::PoolTwice.of(name), text);
+            }
+        }
+    }
+}
+
+/// How a head has a pool that it is not to have, if it has it. One that is imported and not mounted may be on its way in or out, as
+/// long as no other head has it.
+fn held(pool: &str, head: &HostName, facts: &StatusFacts) -> Option<&'static str> {
+    let here = |view: &HeadView| matches!(view.pools.get(pool), Some(PoolView::Here { .. }));
+    let mut others = facts.views.iter().filter(|(other, _)| *other != head);
+    match facts.views.get(head)?.pools.get(pool)? {
+        PoolView::Here { .. } => Some("mounted"),
+        PoolView::Imported(_) if others.any(|(_, view)| here(view)) => Some("imported"),
+        _ => None,
+    }
+}
 
 /// Judges what each head that answered says of its pools. What is not offered is no longer `up`.
 pub(super) fn judge(
@@ -33,6 +66,8 @@ pub(super) fn judge(
             };
             match status.active_on.as_ref() == Some(&node.name) {
                 true => active(pool, &node.name, view, status, found),
+                // That is said first.
+                false if held(pool.name.as_str(), &node.name, facts).is_some() => {}
                 false => passive(pool, &node.name, view, found),
             }
         }
@@ -66,7 +101,7 @@ pub(super) fn lacks(
             let service = view.services.get(server::of(backend(file, pool)).service());
             let dead = service.is_some_and(|told| !matches!(told, Told::Said(None)));
             let what = match view.pools.get(&name) {
-                Some(PoolView::Away(Told::Said(Some(_)))) => Lacks::Disks,
+                Some(PoolView::Away(Told::Said(Some(_))) | PoolView::Imported(_)) => Lacks::Disks,
                 Some(_) if *pool.exports != ExportKind::None && (dead || broken) => Lacks::Exports,
                 _ => continue,
             };
@@ -114,18 +149,11 @@ fn passive(pool: &Pool, head: &HostName, view: &HeadView, found: &mut Findings) 
         return;
     };
     let sign = match seen {
-        PoolView::Away(Told::Said(None)) => return,
-        PoolView::Away(Told::Said(Some(_))) => Sign::DisksMissing,
+        PoolView::Here { .. } | PoolView::Away(Told::Said(None)) => return,
+        PoolView::Away(Told::Said(Some(_))) | PoolView::Imported(_) => Sign::DisksMissing,
         PoolView::Short(_) => Sign::DisksShort,
         PoolView::Away(Told::Silent(_) | Told::Failed(_)) => Sign::DisksUnknown,
         PoolView::Hangs(_) => Sign::DisksHang,
-        PoolView::Here { .. } => {
-            let text = format!(
-                "{name} is mounted on {head} too, where Pacemaker does not have it: two heads with one pool destroy it"
-            );
-            found.costs(Sign::PoolTwice.of(name), text);
-            return;
-        }
     };
     if let Some(text) = seen.no_takeover(name, head) {
         found.costs(sign.of_on(name, head), text);
@@ -155,7 +183,7 @@ fn active(
             }
             return;
         }
-        Some(PoolView::Away(_) | PoolView::Short(_)) => {
+        Some(PoolView::Away(_) | PoolView::Short(_) | PoolView::Imported(_)) => {
             down(status, &pool.exports_id());
             found.costs(
                 Sign::NotMounted.of_on(&name, head),

@@ -466,3 +466,39 @@ fn a_pool_on_a_head_that_has_lost_all_its_sans_is_down() {
     let one = with_ports(&seen, &["head1".into()], &sans[..1], false);
     assert!(now(&both(&golden, &one.to_text())).redundant);
 }
+
+#[test]
+fn a_zpool_that_a_second_head_has_imported_is_two_heads_with_one_pool_and_said_first() {
+    let golden = Golden::named("lab");
+    let imported = but(healthy(&golden), 2, |head| {
+        let tank = PoolView::Imported("tank".into());
+        head.pools.insert("vmpool01".into(), tank);
+        head.services
+            .insert("tgtd".into(), Told::Said(Some("it does not run".into())));
+    });
+    let judged = judgement(&golden.file, &imported, &Scheduler).unwrap();
+    let first = &judged.said[0];
+    assert_eq!(first.mark, Sign::PoolTwice.of("vmpool01"));
+    assert_eq!(first.severity, Severity::Error);
+    assert_eq!(
+        first.text,
+        "vmpool01 is imported on head2 too, where Pacemaker does not have it: two heads with one pool destroy it"
+    );
+    assert_eq!(judged.status.reason.as_ref(), Some(&first.text));
+    let text = said(&judged.status);
+    assert!(!text.contains("could not take over"), "{text}");
+
+    // As while a pool moves.
+    let nowhere = but(imported, 1, |head| {
+        head.pools
+            .insert("vmpool01".into(), PoolView::Away(Told::Said(None)));
+    });
+    let text = said(&now(&nowhere));
+    assert!(
+        text.contains(
+            "head2 could not take over vmpool01: tank is imported there, and not mounted where the file has it"
+        ),
+        "{text}"
+    );
+    assert!(!text.contains("two heads"), "{text}");
+}

@@ -79,7 +79,7 @@ impl Takers {
                 let why = format!("its next start fails, on any head: {why}");
                 self.taken.push(nowhere(&why));
             }
-            PoolView::Away(Told::Said(_)) if gets => {
+            PoolView::Away(Told::Said(_)) | PoolView::Imported(_) if gets => {
                 let why = seen.no_takeover(pool, head);
                 self.taken.extend(why.map(|why| nowhere(&why)));
             }

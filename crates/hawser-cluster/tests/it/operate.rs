@@ -364,6 +364,12 @@ fn no_pool_is_sent_where_the_heads_themselves_say_that_it_would_not_start() {
             None,
         ),
         ("head1", here(Some("line 7: lun")), Some(typo), None),
+        (
+            "head2",
+            PoolView::Imported("vmpool01".into()),
+            Some("head2 could not take over vmpool01: vmpool01 is imported there"),
+            None,
+        ),
         ("head2", away(Told::Silent(15)), None, Some(slow)),
         ("head1", here(None), None, None),
         ("head2", away(Told::Said(None)), None, None),

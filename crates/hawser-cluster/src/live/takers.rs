@@ -22,7 +22,7 @@ pub(super) struct Takers {
 }
 
 /// Asks the head that would get a pool whether it sees the disks, and the one that has it whether it could be started again. Who
-/// hangs holds up an order for seconds, and no longer.
+/// hangs is waited for until its patience is over.
 pub(super) fn ask_takers(file: &ClusterFile, heads: &mut Hosts, forecast: &Forecast) -> Takers {
     let mut questions: BTreeMap<HostName, Vec<PoolQuestion>> = BTreeMap::new();
     let mut get: Vec<(HostName, String)> = Vec::new();

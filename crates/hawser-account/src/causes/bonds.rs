@@ -33,14 +33,16 @@ impl Bonded<'_> {
 }
 
 /// The bonds that carry what goes through an interface, each with its members: it is the bond, or lies upon it (VLAN, bridge). Ports of
-/// a bridge are members of nothing. Of a team, and in cases of before bonds were read, only the driver tells what it is.
+/// a bridge are members of nothing, and one that `active-backup` keeps in reserve takes no flow. Of a team, and in cases of before bonds were read, only the driver tells what it is.
 pub(super) fn with_members<'a>(
     facts: &'a HostFacts,
     top: &'a InterfaceName,
 ) -> Vec<(&'a InterfaceName, Vec<&'a InterfaceName>)> {
     let members = |name: &'a InterfaceName| -> Option<Vec<&'a InterfaceName>> {
         if let Some(bond) = facts.bonds.get(name) {
-            return Some(bond.members.keys().collect());
+            let all = bond.members.iter();
+            let sends = all.filter(|(_, it)| bond.mode != BondMode::ActiveBackup || it.active);
+            return Some(sends.map(|(member, _)| member).collect());
         }
         let interface = facts.interfaces.get(name)?;
         let is_bond = matches!(interface.driver.as_deref(), Some("bonding" | "team"));

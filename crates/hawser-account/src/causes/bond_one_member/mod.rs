@@ -4,8 +4,8 @@
 //! Evidence: a stream's interface is a bond or lies upon one (VLAN, bridge), with several members that are up, all but a few of its
 //! packets left through one of them (`link/MEMBER/tx_packets`), and its rate is nearly that member's speed. Certain
 //! by the counters; a note, since it is how bonds work. Cases: `bond-one-member`, made up;
-//! `bond-one-member-recorded`, two members of 10 Mbit/s in a lab of machines; `bond-one-member-vlan`; not `bridge-one-port`
-//! and `bridge-beside-bond`.
+//! `bond-one-member-recorded`, two members of 10 Mbit/s in a lab of machines; `bond-one-member-vlan`; not `bridge-one-port`,
+//! `bridge-beside-bond` and `bond-active-backup`.
 
 use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::names::InterfaceName;

@@ -111,7 +111,7 @@ pub(super) fn not_there_because(
     if let Some(failure) = failed {
         return format!("{failure} (mend it, then `crm_resource --cleanup --resource {pool}`)");
     }
-    match barred(cib, &parts, node) {
+    match barred(cib, directory, &parts, node) {
         Some(constraint) => format!("{node} may not run it (constraint {constraint})"),
         None => format!("Pacemaker would not run it on {node}"),
     }
@@ -132,8 +132,8 @@ pub(super) fn closed_because(state: &NodeState, node: &str) -> Option<String> {
     Some(format!("{node} is {why}"))
 }
 
-/// The constraint that keeps one of these resources from a node.
-fn barred(cib: &Element, parts: &[&str], node: &str) -> Option<String> {
+/// The constraint that keeps one of these resources, or the group that they are in, from a node.
+fn barred(cib: &Element, directory: &Directory, parts: &[&str], node: &str) -> Option<String> {
     let constraints = cib.at(&["configuration", "constraints"])?;
     let mut locations = constraints.all("rsc_location").filter(|location| {
         let elements = location.walk();
@@ -145,7 +145,7 @@ fn barred(cib: &Element, parts: &[&str], node: &str) -> Option<String> {
         );
         location.get("node") == Some(node)
             && location.get("score") == Some("-INFINITY")
-            && named.any(|id| parts.contains(&id))
+            && named.any(|id| parts.contains(&directory.placed(id)))
     });
     locations.next()?.get("id").map(str::to_owned)
 }
@@ -167,11 +167,11 @@ pub(super) fn with_move(cib: &Element, pool: &str, node: &str) -> Element {
     cib
 }
 
-/// The CIB without the orders that are left about a resource, as `crm_resource --clear` leaves it.
-fn without_orders(cib: &Element, resource: &str) -> Element {
+/// The CIB without the orders that are left about a pool, as `crm_resource --clear` leaves it.
+fn without_orders(cib: &Element, pool: &str) -> Element {
     let left: BTreeSet<String> = super::left_orders(cib)
         .into_iter()
-        .filter(|order| order.resource == resource)
+        .filter(|order| order.places(pool))
         .map(|order| order.id)
         .collect();
     let mut cib = cib.clone();

@@ -1,6 +1,7 @@
 //! What a person does to a running cluster: standby, online, move. Each order is played first, has an end, is waited
 //! for as long as was said, and is held against what clients have afterwards.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use hawser_host::Hosts;
@@ -123,7 +124,7 @@ pub fn move_pool(
     let forecast = played_move(heads, &via, &cib, pool, node)?;
     allowed(file, heads, &forecast, manner)?;
     for order in left_orders(&cib) {
-        if order.resource == pool {
+        if order.places(pool) {
             (manner.waiting.said)(&format!("undoing an order that was left: {order}"));
         }
     }
@@ -157,33 +158,35 @@ pub fn move_pool(
     operated(file, heads, node, &forecast.now)
 }
 
-/// Takes back every order that is left about a resource, through any head that obeys: the one through which it was
+/// Takes back every order that is left about a pool, through any head that obeys: the one through which it was
 /// given may be gone.
-fn forget(file: &ClusterFile, heads: &mut Hosts, resource: &str) -> Result<(), LiveError> {
-    // The head whose view is taken, as long as an order is left.
-    let is_left = |heads: &mut Hosts| -> Result<Option<HostName>, LiveError> {
+fn forget(file: &ClusterFile, heads: &mut Hosts, pool: &str) -> Result<(), LiveError> {
+    // What is ordered, and the head whose view is taken.
+    let left = |heads: &mut Hosts| -> Result<(HostName, BTreeSet<String>), LiveError> {
         let (via, cib) = live(file, heads)?;
-        let left = left_orders(&cib);
-        let about = left.iter().any(|order| order.resource == resource);
-        Ok(about.then_some(via))
+        let left = left_orders(&cib).into_iter();
+        let about = left.filter(|order| order.places(pool));
+        Ok((via, about.map(|order| order.resource).collect()))
     };
     let mut why = String::from("no head obeyed");
     let mut names: Vec<_> = heads.keys().cloned().collect();
     while !names.is_empty() {
-        let Some(via) = is_left(heads)? else {
+        let (via, ordered) = left(heads)?;
+        if ordered.is_empty() {
             return Ok(());
-        };
+        }
         // Itself first: another one may hang.
         let next = names.iter().position(|name| *name == via);
         let name = names.swap_remove(next.unwrap_or_default());
-        let resource = resource.to_owned();
-        if let Err(e) = ask(heads, &name, &ForgetMove { resource }) {
-            why = e.to_string();
+        for resource in ordered {
+            if let Err(e) = ask(heads, &name, &ForgetMove { resource }) {
+                why = e.to_string();
+            }
         }
     }
-    match is_left(heads)? {
+    match left(heads)?.1.first() {
         None => Ok(()),
-        Some(_) => Err(LiveError::Failed(format!(
+        Some(resource) => Err(LiveError::Failed(format!(
             "the order about {resource} could not be taken back ({why}); `crm_resource --clear --resource {resource}` \
              on a node does it"
         ))),

@@ -18,10 +18,12 @@ const BAN: &str = "cli-ban-";
 pub struct LeftOrder {
     /// The constraint.
     pub id: String,
-    /// The resource that it is about.
+    /// The resource or the group that it is about.
     pub resource: String,
-    /// The pool that this resource belongs to, if it belongs to one.
+    /// The pool that this belongs to, if it belongs to one.
     pub pool: Option<String>,
+    /// Whether it is about all of the pool: its storage, or the group that this is in.
+    pub places_pool: bool,
     /// What was ordered.
     pub kind: OrderKind,
     /// The node.
@@ -43,6 +45,11 @@ impl LeftOrder {
     /// Whether it has no effect any more at this time, in seconds since 1970 UTC: what is left of it is text.
     pub fn is_over(&self, now: u64) -> bool {
         self.ends.is_some_and(|ends| ends <= now)
+    }
+
+    /// Whether it says where this pool runs.
+    pub fn places(&self, pool: &str) -> bool {
+        self.places_pool && self.pool.as_deref() == Some(pool)
     }
 
     /// How it is taken back.
@@ -94,13 +101,12 @@ fn order(location: &Element, directory: &Directory) -> Option<LeftOrder> {
         is_node.then(|| part.get("value")).flatten()
     });
     let mut dates = parts.iter().filter(|part| part.name == "date_expression");
+    let pool = directory.pool_of(resource);
     Some(LeftOrder {
         id: id.to_owned(),
         resource: resource.to_owned(),
-        pool: directory
-            .resources
-            .get(resource)
-            .and_then(|it| it.pool.clone()),
+        pool: pool.map(str::to_owned),
+        places_pool: pool == Some(directory.placed(resource)),
         kind,
         node: location.get("node").or(named).unwrap_or("?").to_owned(),
         ends: dates.find_map(|date| seconds(date.get("end")?)),

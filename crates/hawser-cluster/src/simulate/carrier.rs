@@ -25,7 +25,7 @@ impl CutOff {
     }
 }
 
-/// For each pool, by its storage, the heads on which its clients do not reach it.
+/// For each pool, by what its constraint names, the heads on which its clients do not reach it.
 pub(super) fn cut_off(cib: &Element) -> BTreeMap<String, CutOff> {
     let without = without_carrier(cib);
     let constraints = cib.at(&["configuration", "constraints"]).into_iter();

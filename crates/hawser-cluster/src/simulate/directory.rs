@@ -18,6 +18,8 @@ pub struct Directory {
     pub delays: BTreeMap<String, String>,
     /// For each pool, by its storage, the heads that have lost all SANs over which it is reached.
     pub cut_off: BTreeMap<String, CutOff>,
+    /// The pool of each group that has a pool's storage in it: a constraint may name the group instead.
+    pub groups: BTreeMap<String, String>,
 }
 
 /// A resource.
@@ -96,19 +98,44 @@ impl Directory {
             .filter(beneath)
             .filter_map(|it| it.get("id"))
             .collect();
+        let groups = groups(configuration, &parts);
+        // A group stands for what is in it.
+        let meant = |id| match groups.get(id) {
+            Some(members) => members[0],
+            None => id,
+        };
         let all: Vec<(&str, &str)> = configuration
             .first("constraints")
             .into_iter()
             .flat_map(|constraints| constraints.all("rsc_colocation"))
+            // Two that are kept apart do not belong together.
+            .filter(|constraint| {
+                !constraint
+                    .get("score")
+                    .is_some_and(|it| it.starts_with('-'))
+            })
             .filter_map(|constraint| Some((constraint.get("rsc")?, constraint.get("with-rsc")?)))
+            .map(|(rsc, with)| (meant(rsc), meant(with)))
             .collect();
         let standing = all.iter().copied().filter(|(_, with)| parts.contains(with));
         let mut colocations: BTreeMap<&str, &str> = standing.collect();
-        colocations.extend(grouped(configuration, &parts));
+        // In a group, as `pcs` makes them, each member runs where the one before it runs.
+        let pairs = groups.values().flat_map(|members| members.windows(2));
+        colocations.extend(pairs.map(|pair| (pair[1], pair[0])));
+        let placed = groups.iter().filter_map(|(group, members)| {
+            let pool = foot(members[0], &colocations);
+            members
+                .contains(&pool)
+                .then(|| ((*group).to_owned(), pool.to_owned()))
+        });
         let mut directory = Self {
-            cut_off: cut_off(cib),
+            groups: placed.collect(),
             ..Self::default()
         };
+        let cut_off = cut_off(cib).into_iter();
+        directory.cut_off = cut_off
+            .map(|(resource, cut)| (directory.placed(&resource).to_owned(), cut))
+            .collect();
         for primitive in primitives {
             let Some(id) = primitive.get("id") else {
                 continue;
@@ -141,6 +168,18 @@ impl Directory {
         self.resources.extend(other.resources);
         self.delays.extend(other.delays);
         self.cut_off.extend(other.cut_off);
+        self.groups.extend(other.groups);
+    }
+
+    /// What a constraint places that names this resource: the storage of the pool for the group that it is in, otherwise
+    /// the resource itself.
+    pub fn placed<'a>(&'a self, resource: &'a str) -> &'a str {
+        self.groups.get(resource).map_or(resource, String::as_str)
+    }
+
+    /// The pool that a resource or a group belongs to.
+    pub fn pool_of(&self, resource: &str) -> Option<&str> {
+        self.resources.get(self.placed(resource))?.pool.as_deref()
     }
 
     /// Why clients do not reach a pool on this node, if they do not.
@@ -172,21 +211,23 @@ impl Directory {
     }
 }
 
-/// In a group, as `pcs` makes them, each member runs where the one before it runs.
-fn grouped<'a>(configuration: &'a Element, parts: &BTreeSet<&str>) -> Vec<(&'a str, &'a str)> {
+/// The groups that have parts of pools in them, each with these parts in their order.
+fn groups<'a>(
+    configuration: &'a Element,
+    parts: &BTreeSet<&str>,
+) -> BTreeMap<&'a str, Vec<&'a str>> {
     let resources = configuration.first("resources").map(Element::walk);
     let groups = resources.unwrap_or_default().into_iter();
     let groups = groups.filter(|element| element.name == "group");
-    let pairs = groups.flat_map(|group| {
+    let with_parts = groups.filter_map(|group| {
         let members: Vec<&str> = group
             .all("primitive")
             .filter_map(|primitive| primitive.get("id"))
             .filter(|id| parts.contains(id))
             .collect();
-        let pairs = members.windows(2).map(|pair| (pair[1], pair[0]));
-        pairs.collect::<Vec<_>>()
+        (!members.is_empty()).then_some((group.get("id")?, members))
     });
-    pairs.collect()
+    with_parts.collect()
 }
 
 /// What a primitive is of a pool, or for the cluster.
@@ -280,16 +321,29 @@ mod tests {
     }
 
     #[test]
+    fn pools_that_are_kept_apart_are_two() {
+        let cib = r#"<cib><configuration><resources>
+            <primitive id="a" class="ocf" provider="heartbeat" type="ZFS"/>
+            <primitive id="b" class="ocf" provider="heartbeat" type="ZFS"/></resources><constraints>
+            <rsc_colocation id="c" rsc="a" with-rsc="b" score="-100"/></constraints></configuration></cib>"#;
+        let directory = Directory::of(&Element::parse(cib, "test").unwrap());
+        assert_eq!(directory.pools().collect::<Vec<_>>(), ["a", "b"]);
+    }
+
+    #[test]
     fn the_members_of_a_group_belong_to_its_storage() {
         let cib = r#"<cib><configuration><resources><group id="storage">
             <primitive id="data" class="ocf" provider="heartbeat" type="Filesystem"/>
             <primitive id="ip" class="ocf" provider="heartbeat" type="IPaddr2"><instance_attributes>
               <nvpair name="ip" value="192.0.2.1"/></instance_attributes></primitive>
             <primitive id="nfs" class="ocf" provider="heartbeat" type="nfsserver"/>
-            </group></resources></configuration></cib>"#;
+            </group>
+            <primitive id="late" class="ocf" provider="heartbeat" type="IPaddr2"/></resources><constraints>
+            <rsc_colocation id="c" rsc="late" with-rsc="storage" score="INFINITY"/></constraints></configuration></cib>"#;
         let directory = Directory::of(&Element::parse(cib, "test").unwrap());
         assert_eq!(directory.pools().collect::<Vec<_>>(), ["data"]);
         let parts: Vec<&str> = directory.of_pool("data").map(|(id, _)| id).collect();
-        assert_eq!(parts, ["data", "ip", "nfs"]);
+        assert_eq!(parts, ["data", "ip", "late", "nfs"]);
+        assert_eq!(directory.pool_of("storage"), Some("data"));
     }
 }

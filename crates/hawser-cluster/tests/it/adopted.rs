@@ -7,7 +7,16 @@ use crate::golden::{Golden, folder};
 use crate::plan::{facts, golden_plan, running_with};
 use crate::scheduler::Scheduler;
 use hawser_cluster::plan::{Facts, Plan, merge, plan};
+use hawser_cluster::simulate::Simulator;
 use hawser_cluster::xml::Element;
+
+/// The cluster of pcs, its pools adopted and running: fs1 in the group vms on head1, fs2 in the group files on head2.
+pub fn adopted() -> (Golden, Element) {
+    let (golden, facts, _) = there("pcs", |cib| cib);
+    let made = plan(&golden.file, &facts, &Scheduler).unwrap();
+    let up = Scheduler.simulate(&made.target_cib.to_text(), &[]).unwrap();
+    (golden, Element::parse(&up.cib_after, "test").unwrap())
+}
 
 /// The file that adopts, and the nodes with the CIB that was read there, after an edit.
 fn there(by: &str, edit: impl Fn(String) -> String) -> (Golden, Facts, Element) {

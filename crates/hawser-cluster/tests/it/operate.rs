@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::adopted::adopted;
 use crate::golden::Golden;
 use crate::plan::running;
 use crate::simulated::{Cluster, heads, with_constraint};
@@ -27,7 +28,11 @@ struct Lab {
 impl Lab {
     fn up() -> Self {
         let golden = Golden::named("lab");
-        let mut cib = running(&golden);
+        let cib = running(&golden);
+        Self::of(golden, cib)
+    }
+
+    fn of(golden: Golden, mut cib: Element) -> Self {
         cib.set("dc-uuid", "1");
         let cluster = Cluster::running(&golden, cib);
         let heads = heads(&cluster, &Wire::default());
@@ -45,9 +50,13 @@ impl Lab {
 
     /// Somebody has ordered vmpool01 to a node (`cli-prefer-…`) or away from it (`cli-ban-…`).
     fn order_was_left(&self, id: &str, node: &str, score: &str) {
+        self.order_was_left_about("vmpool01", id, node, score);
+    }
+
+    fn order_was_left_about(&self, resource: &str, id: &str, node: &str, score: &str) {
         let order = Element::new("rsc_location")
             .with("id", id)
-            .with("rsc", "vmpool01")
+            .with("rsc", resource)
             .with("node", node)
             .with("score", score);
         self.with(|cluster| cluster.cib = with_constraint(&cluster.cib, order));
@@ -158,19 +167,23 @@ fn a_ban_by_hand_makes_the_other_head_the_last_one() {
 }
 
 /// The speeds of the ports of a head to its two SANs, as its watchers write them.
-fn ports_say(lab: &Lab, head: &str, speeds: [&str; 2]) {
+fn ports_say(lab: &Lab, head: &str, [san01, san02]: [&str; 2]) {
+    ports_to(lab, head, &[("san01", san01), ("san02", san02)]);
+}
+
+fn ports_to(lab: &Lab, head: &str, sans: &[(&str, &str)]) {
     lab.with(|cluster| {
         let states = &mut cluster.cib.first_or_new("status").children;
         let mut states = states.iter_mut();
         let state = states.find(|state| state.get("uname") == Some(head));
         let mut pairs = Element::new("instance_attributes").with("id", format!("{head}-transient"));
-        for (san, speed) in ["san01", "san02"].into_iter().zip(speeds) {
+        for (san, speed) in sans {
             let name = port_attribute(san);
             pairs.children.push(
                 Element::new("nvpair")
                     .with("id", format!("{head}-{name}"))
                     .with("name", name)
-                    .with("value", speed),
+                    .with("value", *speed),
             );
         }
         let attributes = Element::new("transient_attributes")
@@ -248,6 +261,36 @@ fn a_move_leaves_no_order_and_clears_one_that_was_left() {
     );
     let kinds = lab.obeyed();
     assert_eq!(kinds, ["forget a move", "move a resource", "forget a move"]);
+}
+
+/// The constraints of a pool that was adopted in a group name the group.
+#[test]
+fn what_is_said_of_a_group_holds_for_the_pool_in_it() {
+    let up = || {
+        let (golden, cib) = adopted();
+        Lab::of(golden, cib)
+    };
+    let mut lab = up();
+    lab.order_was_left_about("vms", "cli-prefer-vms", "head1", "INFINITY");
+    let done = lab.move_pool("fs1", "head2").unwrap();
+    assert_eq!(is_on(&done, "fs1").as_deref(), Some("head2"));
+    assert_eq!(lab.orders_left(), 0);
+    let said = lab.said.join("\n");
+    let undone = "undoing an order that was left: vms is ordered to head1 (cli-prefer-vms)";
+    assert!(said.contains(undone), "{said}");
+
+    let mut lab = up();
+    lab.order_was_left_about("files", "cli-ban-files-on-head1", "head1", "-INFINITY");
+    let refused = lab.standby("head2", false).unwrap_err();
+    let why = "head1 may not run it (constraint cli-ban-files-on-head1)";
+    assert!(refused.contains(why), "{refused}");
+
+    let mut lab = up();
+    ports_to(&lab, "head2", &[("san1", "0")]);
+    ports_to(&lab, "head1", &[("san1", "10000")]);
+    let refused = lab.standby("head1", false).unwrap_err();
+    let why = "fs1 would be served nowhere: head2 has no carrier on any SAN over which fs1 is reached (san1)";
+    assert!(refused.contains(why), "{refused}");
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! All heads say the same, and something is wrong.
 
 use super::*;
+use crate::adopted::adopted;
 use crate::plan::by_hand;
 use crate::scheduler::Scheduler;
+use crate::simulated::with_constraint;
 use hawser_cluster::cib::edit::with_standby;
 use hawser_cluster::live::{Sign, judgement};
 use hawser_model::cluster_file::parse_complete;
@@ -275,6 +277,19 @@ fn an_order_that_has_ended_is_no_reason() {
     };
     assert_eq!(order("2026-01-02 11:00:00Z"), "");
     assert!(order("2026-01-02 13:00:00Z").contains("vmpool01 is ordered to head1"));
+}
+
+#[test]
+fn an_order_about_the_group_of_an_adopted_pool_is_told() {
+    let (golden, mut cib) = adopted();
+    cib.set("dc-uuid", "1");
+    let order = r#"<rsc_location id="cli-prefer-vms" rsc="vms" node="head1" score="INFINITY"/>"#;
+    let cib = with_constraint(&cib, Element::parse(order, "test").unwrap());
+    let now = said(&status_of(&golden, &cib.to_text()));
+    assert!(
+        now.contains("vms is ordered to head1 (cli-prefer-vms), without an end"),
+        "{now}"
+    );
 }
 
 #[test]

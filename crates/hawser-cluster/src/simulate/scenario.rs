@@ -131,11 +131,19 @@ impl Cluster<'_> {
 
     fn dies(&self, cib: &Element, node: &str) -> Result<(Chapter, Answer), SimulateError> {
         let events = [Event::NodeFail(node.to_owned())];
-        self.ask(
-            &cib.to_text(),
-            &events,
-            format!("{node} no longer answers."),
-        )
+        let heading = format!("{node} no longer answers.");
+        let (mut chapter, answer) = self.ask(&cib.to_text(), &events, heading)?;
+        let is_lost = chapter.story.as_ref().map(|it| it.loses_a_pool_of(node));
+        if is_lost != Some(true) {
+            return Ok((chapter, answer));
+        }
+        // A head in maintenance is left alone until it is known to be off. Then Pacemaker decides again.
+        let (later, answer) = self.ask(&answer.cib_after, &[], String::new())?;
+        chapter.story = chapter
+            .story
+            .zip(later.story)
+            .map(|(it, later)| it.then(later));
+        Ok((chapter, answer))
     }
 
     fn unfenced(&self, cib: &Element, node: &str) -> Result<Chapter, SimulateError> {

@@ -171,6 +171,25 @@ impl Story {
             nodes: report.after.nodes.clone(),
         }
     }
+
+    /// This story and what follows when Pacemaker decides again, as one.
+    pub(super) fn then(mut self, later: Self) -> Self {
+        self.steps.extend(later.steps);
+        for (pool, place) in later.pools {
+            let whole = self.pools.entry(pool).or_default();
+            let before = whole.before.take();
+            *whole = PoolMove { before, ..place };
+        }
+        self.nodes = later.nodes;
+        self
+    }
+
+    /// Whether a pool that ran on this node runs nowhere afterwards.
+    pub(super) fn loses_a_pool_of(&self, node: &str) -> bool {
+        let lost =
+            |place: &PoolMove| place.before.as_deref() == Some(node) && place.after.is_none();
+        self.pools.values().any(lost)
+    }
 }
 
 fn step(executed: &Executed, directory: &Directory) -> Option<StoryStep> {

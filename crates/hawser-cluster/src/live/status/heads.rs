@@ -1,5 +1,7 @@
 //! The heads: which of them is believed, how the others differ, and what each is.
 
+use std::collections::BTreeMap;
+
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
 use hawser_model::output::cluster::{NodeCondition, NodeStatus};
@@ -108,6 +110,7 @@ pub(super) fn views(file: &ClusterFile, facts: &StatusFacts, truth: &Truth, foun
 /// What is wrong with the nodes. One that is away costs nothing where the others survive the loss of another.
 pub(super) fn wrong(
     nodes: &[NodeStatus],
+    holds: &BTreeMap<HostName, Vec<&str>>,
     survives: bool,
     facts: &StatusFacts,
     truth: &Truth,
@@ -145,9 +148,13 @@ pub(super) fn wrong(
                     format!("{name} is starting: it is joining the cluster")
                 }
             },
-            NodeCondition::Standby => format!(
-                "{name} is in standby: nothing runs there; `hawser online {name}` lets it back"
-            ),
+            NodeCondition::Standby => {
+                let what = match holds.get(name) {
+                    None => ": nothing runs there".to_owned(),
+                    Some(pools) => format!(", and still has {}", pools.join(", ")),
+                };
+                format!("{name} is in standby{what}; `hawser online {name}` lets it back")
+            }
             NodeCondition::Maintenance => format!(
                 "{name} is in maintenance: nothing is watched there; `crm_attribute --node {name} --name maintenance \
                  --delete` ends it"

@@ -90,6 +90,8 @@ pub fn judgement(
         left,
         device.as_ref().is_some_and(|device| device.votes),
     );
+    let directory = Directory::of(&cib);
+    let holds = pools::by_head(&directory, now);
     let cannot = Cannot::of(file, &cib, &nodes, now, facts);
     let mut if_lost = BTreeMap::new();
     let mut not_survived = Vec::new();
@@ -98,8 +100,8 @@ pub fn judgement(
         let lines = match online(&node.name) {
             _ if member(node) && left > 0 && !enough => vec![OUTVOTED.to_owned()],
             false if node.state == NodeCondition::Unclean => vec!["it is lost already".to_owned()],
-            false => vec!["it runs nothing now".to_owned()],
-            true => {
+            false if !holds.contains_key(&node.name) => vec!["it runs nothing now".to_owned()],
+            _ => {
                 let name = &node.name;
                 let prediction = what_if(simulator, &cib, &Scenario::Dies(name.to_string()))?;
                 let chapters = prediction.chapters.iter();
@@ -131,7 +133,7 @@ pub fn judgement(
     fencing::attempts(&nodes, &shots, &mut found);
     heads::views(file, facts, &truth, &mut found);
     survives &= not_survived.is_empty();
-    heads::wrong(&nodes, survives, facts, &truth, &shots, &mut found);
+    heads::wrong(&nodes, &holds, survives, facts, &truth, &shots, &mut found);
     let from = truth.from.as_ref();
     let quorum = from.and_then(|from| facts.views[from].quorum.as_ref()?.said());
     // A Corosync that does not answer says nothing of quorum.
@@ -145,7 +147,6 @@ pub fn judgement(
     for (mark, text) in fencing::blind(file, now, facts) {
         found.costs(mark, text);
     }
-    let directory = Directory::of(&cib);
     let mut pools: Vec<_> = match &file.pools[..] {
         [] => pools::of_cluster(&directory, now),
         pools => pools

@@ -1,5 +1,7 @@
 //! The pools: where each is, what of it does not run and why, and what would keep it from running elsewhere.
 
+use std::collections::BTreeMap;
+
 use hawser_model::cluster_file::{ClusterFile, HookPlace, Pool};
 use hawser_model::names::HostName;
 use hawser_model::output::cluster::{NodeStatus, PoolAddress, PoolExport, PoolStatus};
@@ -85,6 +87,20 @@ pub(super) fn of_cluster(directory: &Directory, now: &Picture) -> Vec<PoolStatus
         }
     });
     pools.collect()
+}
+
+/// The pools that each head has.
+pub(super) fn by_head<'a>(
+    directory: &'a Directory,
+    now: &Picture,
+) -> BTreeMap<HostName, Vec<&'a str>> {
+    let mut all = BTreeMap::<HostName, Vec<&str>>::new();
+    for pool in directory.pools() {
+        for head in now.resources.get(pool).into_iter().flatten() {
+            all.entry(head.as_str().into()).or_default().push(pool);
+        }
+    }
+    all
 }
 
 /// The pools that Pacemaker has on several heads at once.

@@ -292,6 +292,38 @@ fn an_order_about_the_group_of_an_adopted_pool_is_told() {
     );
 }
 
+/// In standby a pool stays until it is stopped; in maintenance nobody stops it.
+#[test]
+fn a_head_in_standby_or_maintenance_that_has_a_pool_does_not_run_nothing() {
+    let golden = Golden::named("lab");
+    let standby = with_standby(&well(&golden), "head1", true);
+    let update = [
+        "--node",
+        "head1",
+        "--name",
+        "maintenance",
+        "--update",
+        "true",
+    ];
+    let maintenance = by_hand(&well(&golden), "crm_attribute", &update);
+    for cib in [standby, maintenance] {
+        let now = status_of(&golden, &cib.to_text());
+        let told = now.if_lost["head1"].join("\n");
+        for part in [
+            "head1 is switched off",
+            "vmpool01 moves from head1 to head2",
+        ] {
+            assert!(told.contains(part), "{told}");
+        }
+        assert!(!said(&now).contains("nothing runs there"), "{}", said(&now));
+        assert!(!said(&now).contains("if head1 died now"), "{}", said(&now));
+    }
+    let standby = with_standby(&well(&golden), "head1", true);
+    let now = said(&status_of(&golden, &standby.to_text()));
+    let line = "head1 is in standby, and still has vmpool01; `hawser online head1` lets it back";
+    assert!(now.contains(line), "{now}");
+}
+
 #[test]
 fn two_heads_without_the_vote_of_their_quorum_device_are_not_redundant() {
     let golden = Golden::named("lab");

@@ -1,8 +1,10 @@
 //! `hawser generate`: every verb of the help has a manual page, the client's too, and the completions ask hawser.
+//! The packages that are made of it guard their removal.
 
 mod support;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
 use support::{Ran, hawser};
@@ -58,4 +60,55 @@ fn every_verb_has_a_page() {
     let client = read("client/man1/hawser-client.1");
     assert!(client.contains("knows what it wrote"), "{client}");
     assert!(read("client/man1/hawser-client-run.1").contains("\\-\\-history"));
+}
+
+/// What `prerm` of the packages says, on a head whose Pacemaker runs or not, and whose cluster answers so.
+#[test]
+fn no_package_is_removed_that_a_running_cluster_needs() {
+    let tools = tempfile::tempdir().expect("a folder");
+    let tool = |name: &str, does: &str| {
+        let path = tools.path().join(name);
+        fs::write(&path, format!("#!/bin/sh\n{does}\n")).expect("written");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("executable");
+    };
+    let path = format!("{}:/usr/bin:/bin", tools.path().display());
+    let prerm = |package: &str, how: &str, pacemaker: bool, cib: i32| {
+        tool("systemctl", if pacemaker { "exit 0" } else { "exit 3" });
+        tool("cibadmin", &format!("exit {cib}"));
+        let script = format!(
+            "{}/../../packaging/deb/{package}/prerm",
+            env!("CARGO_MANIFEST_DIR")
+        );
+        let mut command = Command::new("sh");
+        let ran = command.arg(script).arg(how).env("PATH", &path).output();
+        Ran::from(ran.expect("it runs"))
+    };
+    for package in ["hawser", "hawser-exports-agent"] {
+        for how in ["remove", "0"] {
+            // A cluster that does not say what it has may have it.
+            for cib in [0, 102, 124] {
+                let ran = prerm(package, how, true, cib);
+                assert_eq!(ran.code, Some(1), "{package} {how} {cib}");
+                assert!(ran.stderr.contains("Nothing was removed"), "{}", ran.stderr);
+            }
+            // "No such object", and a Pacemaker that does not run.
+            assert_eq!(
+                prerm(package, how, true, 105).code,
+                Some(0),
+                "{package} {how}"
+            );
+            assert_eq!(
+                prerm(package, how, false, 102).code,
+                Some(0),
+                "{package} {how}"
+            );
+        }
+        for how in ["upgrade", "1", "deconfigure"] {
+            assert_eq!(
+                prerm(package, how, true, 0).code,
+                Some(0),
+                "{package} {how}"
+            );
+        }
+    }
 }

@@ -150,6 +150,46 @@ fn barred(cib: &Element, directory: &Directory, parts: &[&str], node: &str) -> O
     locations.next()?.get("id").map(str::to_owned)
 }
 
+/// Why a pool would leave the node that it was moved to, as soon as the order is taken back; none if it stays. `moved` is the
+/// CIB after the move.
+pub(super) fn goes_on(
+    simulator: &dyn Simulator,
+    moved: &Element,
+    pool: &str,
+    node: &str,
+) -> Result<Option<String>, LiveError> {
+    let cib = without_orders(moved, pool);
+    let directory = Directory::of(&cib);
+    let after = simulator.simulate(&cib.to_text(), &[])?.read()?.after;
+    let Some(place) = after.runs_on(pool).filter(|place| *place != node) else {
+        return Ok(None);
+    };
+    let unreached = directory.not_reached(pool, node);
+    let prefers = || {
+        let constraint = drawn(&cib, &directory, pool, place)?;
+        Some(format!(
+            "it prefers {place} (constraint {constraint}) to staying where it is"
+        ))
+    };
+    let why = unreached
+        .or_else(prefers)
+        .unwrap_or_else(|| format!("Pacemaker would rather have it on {place}"));
+    Ok(Some(format!(
+        "{pool} would go on to {place} when the order is taken back, since {why}: its clients would be interrupted twice"
+    )))
+}
+
+/// The constraint that draws a pool to a node.
+fn drawn(cib: &Element, directory: &Directory, pool: &str, node: &str) -> Option<String> {
+    let constraints = cib.at(&["configuration", "constraints"])?;
+    let mut locations = constraints.all("rsc_location").filter(|location| {
+        let named = location.get("rsc").map(|id| directory.placed(id));
+        let is_drawn = location.get("score").is_some_and(|it| !it.starts_with('-'));
+        named == Some(pool) && location.get("node") == Some(node) && is_drawn
+    });
+    locations.next()?.get("id").map(str::to_owned)
+}
+
 /// The CIB with a pool sent to a node, as `crm_resource --move` would write it.
 pub(super) fn with_move(cib: &Element, pool: &str, node: &str) -> Element {
     let mut cib = without_orders(cib, pool);

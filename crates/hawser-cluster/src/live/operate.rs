@@ -101,7 +101,7 @@ fn allowed(
 /// the pool could never leave again. Whatever happens to this process, the order ends by itself.
 ///
 /// # Errors
-/// No such pool or node; the pool would not get there; another pool would be served nowhere; time was over.
+/// No such pool or node; the pool would not get there, or not stay there; another pool would be served nowhere; time was over.
 pub fn move_pool(
     file: &ClusterFile,
     heads: &mut Hosts,
@@ -121,8 +121,12 @@ pub fn move_pool(
         });
     }
     // Played without the orders that are left; they are taken back only when this one is to be given.
-    let forecast = played_move(heads, &via, &cib, pool, node)?;
+    let (forecast, moved) = played_move(heads, &via, &cib, pool, node)?;
     allowed(file, heads, &forecast, manner)?;
+    let simulator = OnHead::new(head(heads, &via)?.as_mut());
+    if let Some(why) = guard::goes_on(&simulator, &moved, pool, node)? {
+        return Err(LiveError::Failed(format!("nothing was done: {why}")));
+    }
     for order in left_orders(&cib) {
         if order.places(pool) {
             (manner.waiting.said)(&format!("undoing an order that was left: {order}"));
@@ -193,7 +197,7 @@ fn forget(file: &ClusterFile, heads: &mut Hosts, pool: &str) -> Result<(), LiveE
     }
 }
 
-/// Plays the move of a pool.
+/// Plays the move of a pool: what it comes to, and the CIB after it.
 ///
 /// # Errors
 /// The pool would not get there.
@@ -203,15 +207,17 @@ fn played_move(
     cib: &Element,
     pool: &str,
     node: &str,
-) -> Result<Forecast, LiveError> {
+) -> Result<(Forecast, Element), LiveError> {
     let ordered = guard::with_move(cib, pool, node);
     let simulator = OnHead::new(head(heads, via)?.as_mut());
     let forecast = play(&simulator, cib, &ordered)?;
     let then = forecast.then.get(pool);
+    let answer = simulator.simulate(&ordered.to_text(), &[])?;
     if then.is_some_and(|service| service.node.as_deref() == Some(node)) {
-        return Ok(forecast);
+        let moved = Element::parse(&answer.cib_after, "the CIB after the move")?;
+        return Ok((forecast, moved));
     }
-    let after = simulator.simulate(&ordered.to_text(), &[])?.read()?.after;
+    let after = answer.read()?.after;
     let state = after.nodes.get(node).copied().unwrap_or_default();
     let why = not_there_because(cib, &state, &Directory::of(cib), pool, node);
     Err(LiveError::Failed(format!(

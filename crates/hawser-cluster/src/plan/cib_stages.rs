@@ -18,12 +18,13 @@ impl Stages<'_> {
             .changes
             .iter()
             .partition(|change| makes_fencing(change));
-        changes.extend(
-            first
-                .into_iter()
-                .chain(rest)
-                .map(|change| self.cib_change(change)),
-        );
+        let all = first.into_iter().chain(rest);
+        let mut of_cib: Vec<Change> = all.map(|change| self.cib_change(change)).collect();
+        // Clients notice it, whichever of the changes does it.
+        if !self.reaction.interrupted.is_empty() && !of_cib.iter().any(|it| it.disruptive) {
+            of_cib.iter_mut().for_each(|it| it.disruptive = true);
+        }
+        changes.extend(of_cib);
         if self.facts.cib.is_none() {
             // The engine makes a CIB of its own when it starts; what is to be in it is planned then.
             return;
@@ -59,13 +60,8 @@ impl Stages<'_> {
     /// Whom to blame for a pool's interruption: the resource that is changed or removed and is
     /// itself stopped; if none of its pool is, a constraint that names it; if none does, a property.
     fn disrupts(&self, change: &ObjectChange, action: Action) -> bool {
-        let pool = |id: &str| {
-            self.reaction
-                .directory
-                .resources
-                .get(id)
-                .and_then(|r| r.pool.clone())
-        };
+        let directory = &self.reaction.directory;
+        let pool = |id: &str| directory.pool_of(id).map(str::to_owned);
         let by_resource: BTreeSet<_> = self.blamed_resources().filter_map(pool).collect();
         let unexplained = self
             .reaction
@@ -75,7 +71,8 @@ impl Stages<'_> {
         match &change.key {
             Key::Resource(id) => action != Action::Create && self.reaction.interrupted.contains(id),
             Key::Constraint(_) => {
-                let named = named_in(change);
+                let named = named_in(change).into_iter();
+                let named: BTreeSet<&str> = named.map(|id| directory.placed(id)).collect();
                 unexplained
                     .into_iter()
                     .any(|id| named.contains(id.as_str()))

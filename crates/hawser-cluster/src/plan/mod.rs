@@ -34,7 +34,10 @@ mod waits;
 mod watch_unit;
 mod words;
 
+use std::collections::BTreeSet;
+
 use hawser_model::cluster_file::ClusterFile;
+use hawser_model::names::HostName;
 
 pub use conf_diff::{Setting, conf_diff};
 pub use diff::{CibDiff, ObjectChange, diff, made_by_hawser, values_that_differ};
@@ -152,7 +155,7 @@ pub fn plan(
     let mut in_the_way = theirs::in_the_way(&desired, &live);
     in_the_way.extend(kept::otherwise(&desired, &live));
     let reaction = match facts.cib.is_some() && !grouped::is_grouped(&in_the_way) {
-        true => Reaction::ask(simulator, &live, &cib_stages)?,
+        true => Reaction::ask(simulator, &live, &started(facts, &live), &cib_stages)?,
         false => Reaction::default(),
     };
     let stages = stages::Stages {
@@ -200,6 +203,18 @@ pub fn plan(
         taken: reaction.taken,
         diff,
     })
+}
+
+/// The heads of a cluster that are started, of those that it knows.
+fn started<'a>(facts: &'a Facts, live: &Element) -> Vec<&'a HostName> {
+    let nodes = live.at(&["configuration", "nodes"]).into_iter();
+    let known: BTreeSet<&str> = nodes
+        .flat_map(|nodes| nodes.all("node"))
+        .filter_map(|node| node.get("uname"))
+        .collect();
+    let nodes = facts.nodes.iter();
+    let started = nodes.filter(|(name, there)| !there.running && known.contains(name.as_str()));
+    started.map(|(name, _)| name).collect()
 }
 
 /// The difference to what Pacemaker reads, templates and references written out; what is written stands as it stood.

@@ -2,22 +2,26 @@
 
 use std::collections::BTreeSet;
 
+use hawser_model::names::HostName;
+
 use super::PlanError;
 use super::diff::ObjectChange;
 use super::effects::Stage;
 use super::merge::merge;
 use crate::simulate::{
-    Directory, Executed, Part, Report, Simulator, Story, lost, services, step_in_words,
+    Directory, Event, Executed, Part, Report, Simulator, Story, lost, services, step_in_words,
 };
 use crate::xml::Element;
 
 /// What Pacemaker does.
 #[derive(Debug, Default)]
 pub(super) struct Reaction {
-    /// One story for each step.
+    /// One story for each step, the first of heads that join.
     pub stories: Vec<Story>,
-    /// Resources of pools that run now and are stopped for it.
+    /// Resources of pools that run now and are stopped by a change of the CIB.
     pub interrupted: BTreeSet<String>,
+    /// The same by heads that join: their pools go back to them.
+    pub fetched: BTreeSet<String>,
     /// What the resources are, before and after.
     pub directory: Directory,
     /// What Pacemaker does at this moment, before anything of the plan, in words.
@@ -27,10 +31,11 @@ pub(super) struct Reaction {
 }
 
 impl Reaction {
-    /// Asks, one step after the other, each on the cluster that the one before left.
+    /// Asks, one step after the other, each on the cluster that the one before left. The heads that are started join first.
     pub fn ask(
         simulator: &dyn Simulator,
         live: &Element,
+        started: &[&HostName],
         stages: &[(Stage, Vec<ObjectChange>)],
     ) -> Result<Self, PlanError> {
         let answer = simulator.simulate(&live.to_text(), &[])?;
@@ -48,6 +53,17 @@ impl Reaction {
         let anyway_served = services(&now.after, &reaction.directory);
         let mut then = anyway_served.clone();
         let mut cib = live.clone();
+        if !started.is_empty() {
+            let up = started.iter().map(|node| Event::NodeUp(node.to_string()));
+            let answer = simulator.simulate(&cib.to_text(), &up.collect::<Vec<_>>())?;
+            let report = answer.read()?;
+            reaction.fetched = stops(&report);
+            reaction
+                .stories
+                .push(Story::of(&report, &reaction.directory));
+            then = services(&report.after, &reaction.directory);
+            cib = Element::parse(&answer.cib_after, "the CIB after a step")?;
+        }
         for (_, changes) in stages {
             let before = reaction.directory.clone();
             cib = merge(&cib, changes);
@@ -75,9 +91,9 @@ impl Reaction {
             let resource = resources.get(id);
             resource.is_some_and(|r| matches!(r.part, Part::Fence | Part::Watch | Part::Hook(_)))
         };
-        reaction
-            .interrupted
-            .retain(|id| !anyway.contains(id) && !fence(id));
+        for stopped in [&mut reaction.interrupted, &mut reaction.fetched] {
+            stopped.retain(|id| !anyway.contains(id) && !fence(id));
+        }
         Ok(reaction)
     }
 }

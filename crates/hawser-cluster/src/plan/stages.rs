@@ -349,7 +349,7 @@ impl Stages<'_> {
             changes.push(Change {
                 object: format!("engine on {node}"),
                 action,
-                disruptive: false,
+                disruptive: !runs && !self.reaction.fetched.is_empty(),
                 text: text.into(),
             });
             nodes.push(node.clone());

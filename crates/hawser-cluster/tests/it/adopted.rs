@@ -129,6 +129,27 @@ fn a_parameter_that_differs_is_told_with_the_pause_that_it_costs() {
     assert!(!made.report.consequence.is_empty());
 }
 
+/// The constraint that says where a pool is preferred names its group.
+#[test]
+fn a_preference_that_moves_an_adopted_pool_is_disruptive() {
+    let (golden, facts, _) = there("pcs", |cib| cib);
+    let text = fs::read_to_string(folder("adopted-from-pcs").join("hawser.toml")).unwrap();
+    let automatic = text.replace("failback = \"manual\"", "failback = \"automatic\"");
+    let parse = |text: &str| hawser_model::cluster_file::parse_complete(text, "test").unwrap();
+    let made = plan(&parse(&automatic), &facts, &Scheduler).unwrap();
+    assert!(!made.is_disruptive(), "{}", made.report);
+    let after = with_agents(&golden, &made.target_cib);
+    let elsewhere = automatic.replacen("prefer = \"head1\"", "prefer = \"head2\"", 1);
+    let moved = plan(&parse(&elsewhere), &after, &Scheduler).unwrap();
+    let disruptive = moved.report.changes.iter().filter(|it| it.disruptive);
+    let objects: Vec<&str> = disruptive.map(|it| it.object.as_str()).collect();
+    assert!(
+        !objects.is_empty() && objects.iter().all(|it| it.starts_with("constraint ")),
+        "{}",
+        moved.report
+    );
+}
+
 /// A group that became another one is not put right: that would stop what is in it.
 #[test]
 fn a_group_that_is_not_as_the_file_says_is_refused() {

@@ -15,6 +15,7 @@ use hawser_cluster::live::{Manner, Operated, Waiting, left_orders, move_pool, se
 use hawser_cluster::xml::Element;
 use hawser_host::Hosts;
 use hawser_host::sim::{Fate, Wire};
+use hawser_model::cluster_file::parse_complete;
 use hawser_model::names::HostName;
 
 /// The lab's cluster: vmpool01 on head1, vmpool02 on head2.
@@ -300,6 +301,25 @@ fn an_order_is_taken_back_through_another_head_than_the_one_that_died_of_it() {
     let done = lab.move_pool("vmpool01", "head2").unwrap();
     assert_eq!(is_on(&done, "vmpool01").as_deref(), Some("head2"));
     assert_eq!(lab.orders_left(), 0);
+}
+
+/// With automatic failback the pool would go back as soon as the order is taken back.
+#[test]
+fn a_move_away_from_where_a_pool_goes_back_to_is_refused() {
+    let golden = Golden::named("lab");
+    let text = include_str!("../../../../examples/lab/hawser.toml");
+    let automatic = text.replacen("[cluster]\n", "[cluster]\nfailback = \"automatic\"\n", 1);
+    let file = parse_complete(&automatic, "hawser.toml").unwrap();
+    let golden = Golden { file, ..golden };
+    let cib = running(&golden);
+    let mut lab = Lab::of(golden, cib);
+    let refused = lab.move_pool("vmpool01", "head2").unwrap_err();
+    assert_eq!(
+        refused,
+        "nothing was done: vmpool01 would go on to head1 when the order is taken back, since it prefers head1 \
+         (constraint hawser-vmpool01-prefers-head1) to staying where it is: its clients would be interrupted twice"
+    );
+    assert!(lab.obeyed().is_empty());
 }
 
 #[test]

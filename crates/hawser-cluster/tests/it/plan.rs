@@ -470,6 +470,41 @@ fn a_change_that_clients_notice_says_so_and_what_it_costs() {
     assert!(!plan.is_disruptive(), "{}", plan.report);
 }
 
+/// With automatic failback its pools go back to a head that is started.
+#[test]
+fn a_head_that_is_started_and_fetches_its_pools_is_told_as_disruptive() {
+    let golden = Golden::named("lab");
+    let text = include_str!("../../../../examples/lab/hawser.toml");
+    for (failback, disrupts) in [("manual", false), ("automatic", true)] {
+        let said = format!("[cluster]\nfailback = \"{failback}\"\n");
+        let file = parse_complete(&text.replacen("[cluster]\n", &said, 1), "hawser.toml").unwrap();
+        let golden = Golden {
+            file,
+            ..Golden::named(golden.name)
+        };
+        let down = [Event::NodeDown("head1".into())];
+        let alone = Scheduler
+            .simulate(&running(&golden).to_text(), &down)
+            .unwrap();
+        let alone = Element::parse(&alone.cib_after, "test").unwrap();
+        let mut facts = facts(&golden.file, &alone);
+        facts.nodes.get_mut("head1").unwrap().running = false;
+        let plan = plan(&golden.file, &facts, &Scheduler).unwrap();
+        let engine = plan
+            .report
+            .changes
+            .iter()
+            .find(|it| it.object == "engine on head1");
+        assert_eq!(engine.unwrap().disruptive, disrupts, "{}", plan.report);
+        let told = plan.report.consequence.join("\n");
+        assert_eq!(
+            told.contains("vmpool01 moves from head2 to head1"),
+            disrupts,
+            "{told}"
+        );
+    }
+}
+
 /// Marks parameters as ones that `reload-agent` can change: the history of the start then carries the
 /// digest of all the others (Pacemaker's `op-restart-digest`).
 pub fn reloadable(cib: &mut Element, resource: &str, parameters: &[&str]) {

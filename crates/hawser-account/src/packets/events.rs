@@ -90,6 +90,10 @@ pub(crate) fn own(facts: &PhaseFacts<'_>, side: Side, direction: Direction) -> V
             Some(numbers) => numbers,
             None => continue,
         };
+        let on = drop.interface.as_ref();
+        if on.is_some_and(|device| facts.gets_copies(side, device)) {
+            continue;
+        }
         let Some(stage) = stage_of(facts, side, role, drop) else {
             continue;
         };

@@ -1,5 +1,7 @@
 //! One phase with everything the case knows about its two ends.
 
+use std::collections::BTreeSet;
+
 use hawser_model::case::{Case, Measurement, Phase};
 use hawser_model::drops::TapDirection;
 use hawser_model::host::{HostFacts, HostWindow, Interface};
@@ -95,13 +97,56 @@ impl<'a> PhaseFacts<'a> {
         self.host_facts(side)?.interface_with(address)
     }
 
-    /// The devices under the flow's interface (VLAN parent, bond members), all the way down.
+    /// The devices under the flow's interface through which it goes (VLAN parent, bond members, the port of a bridge), all the
+    /// way down.
     pub(crate) fn beneath(&self, side: Side) -> Vec<&'a InterfaceName> {
         let (Some((top, _)), Some(facts)) = (self.interface(side), self.host_facts(side)) else {
             return Vec::new();
         };
-        let all = facts.with_lower(top).into_iter();
-        all.filter(|name| *name != top).collect()
+        let mut found = BTreeSet::new();
+        let mut waiting = vec![top];
+        while let Some(name) = waiting.pop() {
+            let Some(interface) = facts.interfaces.get(name).filter(|_| found.insert(name)) else {
+                continue;
+            };
+            match interface.driver.as_deref() {
+                Some("bridge") => waiting.extend(self.port_taken(side, &interface.lower)),
+                _ => waiting.extend(&interface.lower),
+            }
+        }
+        found.remove(top);
+        found.into_iter().collect()
+    }
+
+    /// The port of a bridge by which the flow goes; none where the others could have had it as well.
+    fn port_taken(&self, side: Side, ports: &'a [InterfaceName]) -> Option<&'a InterfaceName> {
+        let mut able = ports
+            .iter()
+            .filter(|port| ports.len() == 1 || self.may_carry(side, port));
+        able.next().filter(|_| able.next().is_none())
+    }
+
+    /// Whether as many packets as arrived of the flow went through a device.
+    fn may_carry(&self, side: Side, device: &InterfaceName) -> bool {
+        let field = match side {
+            Side::Sender => "tx_packets",
+            Side::Receiver => "rx_packets",
+        };
+        let packets = self.counter(side, &format!("link/{device}/{field}"));
+        packets > 0 && packets >= self.received() / self.sender_unit()
+    }
+
+    /// Whether what happens on this device of a host happens to a copy of the flow's packets: a bridge sends copies to all of its
+    /// ports when it does not know the destination's.
+    pub(crate) fn gets_copies(&self, side: Side, device: &InterfaceName) -> bool {
+        if self.window(side).counters.under("link/").next().is_none() {
+            return false;
+        }
+        let interfaces = self.host_facts(side).map(|facts| &facts.interfaces);
+        let mut bridges = interfaces.into_iter().flat_map(|all| all.values());
+        let is_port =
+            bridges.any(|it| it.driver.as_deref() == Some("bridge") && it.lower.contains(device));
+        is_port && !self.beneath(side).contains(&device) && !self.may_carry(side, device)
     }
 
     /// The flow's interface and the devices under it.

@@ -5,8 +5,8 @@
 //! Evidence: the driver's own counters (`rx_missed_errors`, `rx_no_buffer_count`,
 //! `rx_out_of_buffer`, …) or `veth_xmit` as the place of the drop. `rx_dropped` alone is not
 //! evidence: it also holds harmless drops. An error. In a watch, which sends nothing: many of them in a minute; a warning.
-//! Cases: `nic-ring-overflow`, `nic-ring-overflow-recorded` (vmxnet3), `nic-ring-overflow-counted`, `nic-ring-waited`; not
-//! `nic-ring-by-xdp`.
+//! Cases: `nic-ring-overflow`, `nic-ring-overflow-recorded` (vmxnet3), `nic-ring-overflow-counted`, `nic-ring-waited`,
+//! `nic-ring-by-device` (virtio-net), `nic-ring-bridge-port`; not `nic-ring-by-xdp` and `nic-ring-other-port`.
 
 use crate::fixes::Candidate;
 use crate::fixes::knobs::{At, backlog};

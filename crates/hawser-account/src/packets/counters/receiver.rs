@@ -126,10 +126,10 @@ pub(crate) fn ring(
 
 /// Names under which drivers count a full ring: e1000e and ixgbe `rx_missed_errors`,
 /// `rx_no_buffer_count`; mlx5 `rx_out_of_buffer`; vmxnet3 `pkts rx OOB`; bnx2x
-/// `rx_discards`; virtio-net and veth `rx_queue_N_drops`. Drivers' `rx_dropped` is not among
-/// them: it also holds frames of unknown protocols.
+/// `rx_discards`; virtio-net and veth `rx_queue_N_drops`, since Linux 6.10 what virtio-net's device has counted itself,
+/// `rxN_hw_drop_overruns`. Drivers' `rx_dropped` is not among them: it also holds frames of unknown protocols.
 pub(crate) fn is_ring_counter(name: &str) -> bool {
-    const NAMES: [&str; 7] = [
+    const NAMES: [&str; 8] = [
         "rx_missed",
         "rx_no_buffer",
         "out_of_buf",
@@ -137,6 +137,7 @@ pub(crate) fn is_ring_counter(name: &str) -> bool {
         "no_buf_discard",
         "rx_discards",
         "rx_fifo_errors",
+        "_hw_drop_overruns",
     ];
     NAMES.iter().any(|part| name.contains(part))
         || (name.starts_with("rx_queue_") && name.ends_with("_drops") && !name.contains("xdp"))

@@ -170,7 +170,18 @@ pub fn judgement(
             found.costs(mark, text);
         }
     }
-    ready::judge(file, facts, &nodes, &mut pools, &mut found);
+    let mut gone = ready::judge(file, facts, &nodes, &mut pools, &mut found);
+    for pool in &pools {
+        let on = pool.active_on.as_ref().map(HostName::as_str);
+        let lost = on.and_then(|on| Some((on, directory.sans_lost(&pool.name, on)?)));
+        if let Some((on, sans)) = lost {
+            let text = format!(
+                "{} is on {on}, which has no carrier on any SAN over which it is reached ({sans})",
+                pool.name
+            );
+            gone.entry(pool.name.clone()).or_insert(text);
+        }
+    }
     let links = Links::of(file, &facts.views, &online);
     links.told(&mut |mark, text| found.costs(mark, text));
     for (node, text) in device::silent(file, &votes(facts, &truth)) {
@@ -191,7 +202,7 @@ pub fn judgement(
         found.costs(mark, text);
     }
     let (state, reason) = match doubled.is_empty() {
-        true => verdict::state(&nodes, &pools, &directory, &story, facts, &truth, &found),
+        true => verdict::state(&nodes, &pools, &gone, &story, facts, &truth, &found),
         false => {
             let texts: Vec<&str> = doubled.iter().map(|(_, text)| text.as_str()).collect();
             (ServiceState::NotRedundant, Some(texts.join("; ")))

@@ -51,21 +51,26 @@ fn held(pool: &str, head: &HostName, facts: &StatusFacts) -> Option<&'static str
     }
 }
 
-/// Judges what each head that answered says of its pools. What is not offered is no longer `up`.
+/// Judges what each head that answered says of its pools. What is not offered is no longer `up`. Told are the pools that their
+/// head does not have as Pacemaker believes, each with what it is instead.
 pub(super) fn judge(
     file: &ClusterFile,
     facts: &StatusFacts,
     nodes: &[NodeStatus],
     pools: &mut [PoolStatus],
     found: &mut Findings,
-) {
+) -> BTreeMap<String, String> {
+    let mut gone = BTreeMap::new();
     for (pool, status) in file.pools.iter().zip(pools) {
         for node in nodes {
             let Some(view) = facts.views.get(&node.name) else {
                 continue;
             };
             match status.active_on.as_ref() == Some(&node.name) {
-                true => active(pool, &node.name, view, status, found),
+                true => {
+                    let why = active(pool, &node.name, view, status, found);
+                    gone.extend(why.map(|why| (pool.name.to_string(), why)));
+                }
                 // That is said first.
                 false if held(pool.name.as_str(), &node.name, facts).is_some() => {}
                 false => passive(pool, &node.name, view, found),
@@ -76,6 +81,7 @@ pub(super) fn judge(
     for (head, view) in &facts.views {
         services(file, head, view, found);
     }
+    gone
 }
 
 /// What heads are known to lack for the pools that they do not have: the disks, what offers them, or a file of the pool
@@ -160,13 +166,14 @@ fn passive(pool: &Pool, head: &HostName, view: &HeadView, found: &mut Findings) 
     }
 }
 
+/// Judges a pool on the head that has it, and tells what it is if it is not there.
 fn active(
     pool: &Pool,
     head: &HostName,
     view: &HeadView,
     status: &mut PoolStatus,
     found: &mut Findings,
-) {
+) -> Option<String> {
     let name = pool.name.to_string();
     let (file, offered, room, disks) = match view.pools.get(&name) {
         Some(PoolView::Here {
@@ -181,7 +188,7 @@ fn active(
             if let Some(text) = seen.no_takeover(&name, head) {
                 found.costs(Sign::DisksHang.of_on(&name, head), text);
             }
-            return;
+            return Some(format!("{name} hangs on {head}"));
         }
         Some(PoolView::Away(_) | PoolView::Short(_) | PoolView::Imported(_)) => {
             down(status, &pool.exports_id());
@@ -189,9 +196,9 @@ fn active(
                 Sign::NotMounted.of_on(&name, head),
                 format!("{name} is not mounted on {head}, although Pacemaker believes so"),
             );
-            return;
+            return Some(format!("{name} is not mounted on {head}"));
         }
-        None => return,
+        None => return None,
     };
     let believed = status
         .exports
@@ -240,6 +247,7 @@ fn active(
             false => found.costs(mark, text),
         }
     }
+    None
 }
 
 /// What is encrypted in a pool, and would stay locked on a head that takes it over.

@@ -14,13 +14,14 @@ use super::{Judged, device_now, heads, pools};
 use crate::host::HeadView;
 use crate::live::truth::{Stand, Startup, Truth};
 use crate::live::views::StatusFacts;
-use crate::simulate::{Directory, Picture, Story, StoryStep};
+use crate::simulate::{Picture, Story, StoryStep};
 
-/// How the cluster stands, and the reason when it is not redundant.
+/// How the cluster stands, and the reason when it is not redundant. `gone`: what else keeps clients from a pool that Pacemaker
+/// believes to run.
 pub(super) fn state(
     nodes: &[NodeStatus],
     pools: &[PoolStatus],
-    directory: &Directory,
+    gone: &BTreeMap<String, String>,
     story: &Story,
     facts: &StatusFacts,
     truth: &Truth,
@@ -35,7 +36,7 @@ pub(super) fn state(
     };
     let down: Vec<(&PoolStatus, String)> = pools
         .iter()
-        .filter_map(|pool| Some((pool, not_served(pool, &dead, directory)?)))
+        .filter_map(|pool| Some((pool, not_served(pool, &dead, gone)?)))
         .collect();
     if !down.is_empty() {
         let lost = nodes
@@ -68,7 +69,7 @@ pub(super) fn state(
 fn not_served(
     pool: &PoolStatus,
     dead: &dyn Fn(&HostName) -> bool,
-    directory: &Directory,
+    gone: &BTreeMap<String, String>,
 ) -> Option<String> {
     let name = &pool.name;
     let Some(node) = &pool.active_on else {
@@ -86,10 +87,7 @@ fn not_served(
     if none {
         return Some(format!("{name} is on {node} and has no address"));
     }
-    let sans = directory.sans_lost(name, node.as_str())?;
-    Some(format!(
-        "{name} is on {node}, which has no carrier on any SAN over which it is reached ({sans})"
-    ))
+    gone.get(name).cloned()
 }
 
 /// Where Pacemaker is about to start a pool or a part of it.

@@ -1,6 +1,7 @@
 //! Each head is asked whether it could take over, and whether what Pacemaker believes is so.
 
 use super::*;
+use crate::adopted::adopted;
 use crate::scheduler::Scheduler;
 use hawser_cluster::cib::edit::{with_ports, with_standby};
 use hawser_cluster::host::view::{Folder, Port};
@@ -344,6 +345,30 @@ fn what_pacemaker_believes_is_held_against_what_is_offered() {
             now.reason.as_deref(),
             Some("vmpool01 is on head1 and is not offered")
         );
+    }
+}
+
+/// Hawser does not make what offers such a pool, but knows whether the pool is there.
+#[test]
+fn a_pool_that_others_offer_and_that_is_not_there_is_not_called_served() {
+    let (golden, mut cib) = adopted();
+    cib.set("dc-uuid", "1");
+    for (view, why) in [
+        (
+            PoolView::Away(Told::Said(None)),
+            "fs1 is not mounted on head1; fs2 is not mounted on head2",
+        ),
+        (
+            PoolView::Hangs(5),
+            "fs1 hangs on head1; fs2 is not mounted on head2",
+        ),
+    ] {
+        let facts = but(both(&golden, &cib.to_text()), 1, |head| {
+            head.pools.insert("fs1".into(), view);
+        });
+        let now = status(&golden.file, &facts, &Scheduler).unwrap();
+        assert_eq!(now.state, ServiceState::Down, "{}", said(&now));
+        assert_eq!(now.reason.as_deref(), Some(why));
     }
 }
 

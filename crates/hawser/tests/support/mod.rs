@@ -79,9 +79,14 @@ impl Drop for Lab {
             eprintln!("{name}: {}", node["power"]);
             let said = self.run(&["console", name]);
             let lines: Vec<&str> = said.stdout.lines().collect();
-            let last = lines.len().saturating_sub(20);
+            let last = lines.len().saturating_sub(200);
             for line in &lines[last..] {
                 eprintln!("  {line}");
+            }
+            if node["power"] == "on" {
+                let waits = "timeout 20 ps -eo stat,etimes,wchan:32,args | grep '^D'";
+                let waits = self.run(&["exec", name, "--", "sh", "-c", waits]);
+                eprintln!("{name}: what waits without an end:\n{}", waits.stdout);
             }
         }
     }

@@ -14,6 +14,9 @@ pub struct KeptAlarms {
     pub told: Vec<Alarm>,
     /// Those of them of which the watch of another head has told, and tells the end.
     pub left: Vec<Alarm>,
+    /// Nobody was told but who reads the watch's own output: a watch that has a receiver tells what stands.
+    #[serde(default)]
+    pub untold: bool,
 }
 
 impl KeptAlarms {
@@ -32,6 +35,7 @@ impl KeptAlarms {
         same(&self.standing, &other.standing)
             && same(&self.told, &other.told)
             && same(&self.left, &other.left)
+            && self.untold == other.untold
     }
 }
 

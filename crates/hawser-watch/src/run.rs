@@ -49,6 +49,8 @@ pub struct Watch {
     health: Health,
     shown: Shown,
     changes: Changes,
+    /// Whether people are sent messages.
+    tells: bool,
     /// The messages that people have not got yet.
     waiting: Waiting,
     /// The alarms of which others tell, and those of the watch before this one, until they are asked for.
@@ -72,6 +74,7 @@ impl Watch {
             keeping: None,
             health: Health::default(),
             changes: Changes::default(),
+            tells: false,
             waiting: Waiting::default(),
             left: BTreeSet::new(),
             left_before: None,
@@ -84,6 +87,11 @@ impl Watch {
     pub fn keeping(self, keeping: Keeping) -> Self {
         let keeping = Some(keeping);
         Self { keeping, ..self }
+    }
+
+    /// People are sent messages of it.
+    pub fn telling(self, tells: bool) -> Self {
+        Self { tells, ..self }
     }
 
     /// One reading: what began and what ended with it. A question that is not answered leaves what was known.
@@ -150,7 +158,10 @@ impl Watch {
         };
         if let Some(found) = keeping.open(host, now) {
             self.resident.resume(now, time_of_day, found.standing);
-            self.changes.resume(found.told);
+            // What stood while nobody was sent a message is new to who is sent one now.
+            if !(found.untold && self.tells) {
+                self.changes.resume(found.told);
+            }
             self.left = found.left.iter().map(Alarm::key).collect();
             self.left_before = Some(self.left.clone());
         }
@@ -159,6 +170,7 @@ impl Watch {
         let alarms = KeptAlarms {
             standing: self.resident.alarms(),
             left: left.cloned().collect(),
+            untold: !self.tells && !told.is_empty(),
             told,
         };
         keeping.alarms(host, now, alarms);

@@ -103,6 +103,7 @@ mod tests {
             standing: vec![alarm("link-down")],
             told: vec![alarm("links-of-one-switch-down")],
             left: vec![alarm("links-of-one-switch-down")],
+            untold: true,
         }
     }
 

@@ -22,6 +22,8 @@ struct Again {
     alarms: Arc<Mutex<(KeptAlarms, u64)>>,
     /// Whether readings and alarms are kept at all.
     keeps: bool,
+    /// Whether people are sent messages.
+    tells: bool,
     said: Vec<String>,
 }
 
@@ -36,6 +38,7 @@ impl Again {
             full: 0..0,
             alarms: Arc::default(),
             keeps: true,
+            tells: true,
             said: Vec::new(),
         }
     }
@@ -59,7 +62,7 @@ impl Again {
         };
         let mut host = Simulated::new("head1".into(), head, QUESTIONS, &self.wire);
         let mut look = look;
-        let mut watch = Watch::new(file(), "head1".into());
+        let mut watch = Watch::new(file(), "head1".into()).telling(self.tells);
         if self.keeps {
             watch = watch.keeping(Keeping::new(LIMIT, Vec::new()));
         }
@@ -79,10 +82,12 @@ impl Again {
                 let since = alarm.since.unwrap();
                 heard.push((second, sign, alarm.code, since, alarm.times));
             }
-            watch.told(Told {
-                waiting: waiting.clone(),
-                ..Told::default()
-            });
+            if self.tells {
+                watch.told(Told {
+                    waiting: waiting.clone(),
+                    ..Told::default()
+                });
+            }
             self.said.extend(watch.said());
             clock.sleep(EVERY);
         }
@@ -135,6 +140,7 @@ fn an_alarm_whose_source_has_not_been_read_yet_has_not_ended() {
         standing: vec![away.clone()],
         told: vec![away],
         left: Vec::new(),
+        untold: false,
     };
     let begins = |look: AllWell| {
         let mut head = Again::new(&[]);
@@ -175,6 +181,18 @@ fn what_was_not_delivered_is_told_again() {
     assert_eq!(end, [link_down(206, '-', 30, 1)]);
     assert_eq!(head.quick(300..320), [link_down(300, '-', 30, 1)]);
     assert_eq!(head.quick(350..360), []);
+}
+
+#[test]
+fn what_began_while_nobody_was_sent_messages_is_told_to_who_is_sent_them_later() {
+    let mut head = Again::new(&[(30, 200)]);
+    head.tells = false;
+    assert_eq!(head.quick(0..60), [link_down(30, '+', 30, 1)]);
+    // Its own output does not say it again.
+    assert_eq!(head.quick(80..100), []);
+    head.tells = true;
+    assert_eq!(head.quick(120..140), [link_down(120, '+', 30, 1)]);
+    assert_eq!(head.quick(150..160), []);
 }
 
 #[test]

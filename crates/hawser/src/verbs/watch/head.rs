@@ -102,7 +102,7 @@ pub fn stay(
         }
         None => Trouble::default(),
     };
-    let mut watch = Watch::new(file.clone(), own.clone());
+    let mut watch = Watch::new(file.clone(), own.clone()).telling(voice.tells());
     let keep = args.keep.unwrap_or(RING);
     if keep > 0 {
         watch = watch.keeping(Keeping::new(keep, file.pool_folders()));

@@ -224,6 +224,11 @@ impl Voice {
         })
     }
 
+    /// Whether people are sent messages.
+    fn tells(&self) -> bool {
+        self.teller.is_some()
+    }
+
     /// Says what began and ended, and why the cluster could not be looked at if that is new. Gives what became of messages.
     fn say(&mut self, changes: &[Change], problem: Option<&str>) -> Option<Told> {
         for change in changes {

@@ -129,16 +129,24 @@ pub fn tick(whole: &Mutex<Whole>, host: &mut dyn Host, clock: &Clock) -> Result<
     let next = locked(whole).next(&name);
     let pulse = host.ask(&next)?;
     let wants = locked(whole).pulse(&name, clock.now(), seconds(clock), pulse);
+    let mut links = Ok(());
     if wants.links {
-        let stats = host.ask(&ReadHeartbeats)?;
-        locked(whole).links(&name, clock.now(), stats);
+        links = match host.ask(&ReadHeartbeats) {
+            Ok(stats) => {
+                locked(whole).links(&name, clock.now(), stats);
+                Ok(())
+            }
+            // A Corosync that does not answer holds up nothing else.
+            Err(e) if e.host_goes_on() => Err(e),
+            Err(e) => return Err(e),
+        };
     }
     if wants.standing {
         let question = locked(whole).standing_question(&name);
         let standing = host.ask(&question)?;
         locked(whole).standing(&name, standing);
     }
-    Ok(())
+    links
 }
 
 /// Who asks all heads at once.

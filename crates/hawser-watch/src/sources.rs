@@ -28,7 +28,7 @@ const COUNTED: [&str; 5] = [
 const PROBED: [&str; 2] = ["duplicate-address", "full-size-lost"];
 
 /// Signs that are judged by what the fencer remembers.
-const FENCED: [Sign; 3] = [Sign::BeingFenced, Sign::FencingFailed, Sign::CannotBeFenced];
+pub(crate) const FENCED: [Sign; 3] = [Sign::BeingFenced, Sign::FencingFailed, Sign::CannotBeFenced];
 
 /// What is read.
 #[derive(Clone, Copy, Debug, Default)]

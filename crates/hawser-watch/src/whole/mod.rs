@@ -249,7 +249,13 @@ impl Whole {
                 }
                 self.problem = None;
                 let mut views = facts.views.values();
-                let again = views.any(HeadView::engine_does_not_answer);
+                let answers = |head| {
+                    let head: Option<&Head> = self.heads.get(head);
+                    head.is_some_and(|head| head.answers == Answers::Yes)
+                };
+                let again = views.any(HeadView::engine_does_not_answer)
+                    // Whoever reads that head each second has an answer, and this look had none.
+                    || facts.unreached.keys().any(answers);
                 self.asked.look_failed = again.then_some(now);
                 let at = time;
                 self.view = Some(View { at, facts, judged });

@@ -1,6 +1,7 @@
 //! Whether what an alarm is judged by is read of all heads now: a trouble on a head that does not answer is not over by that.
 
 use hawser_account::standing_codes;
+use hawser_cluster::host::view::Told;
 use hawser_cluster::live::Sign;
 use hawser_model::names::HostName;
 use hawser_model::output::cluster::NodeCondition;
@@ -8,7 +9,7 @@ use hawser_model::output::top::Answers;
 
 use super::Whole;
 use crate::judge::Sighting;
-use crate::sources::NEWER;
+use crate::sources::{FENCED, NEWER};
 
 /// Whether a sign of a head is over because the head does not answer.
 enum Tells {
@@ -78,8 +79,15 @@ impl Whole {
             let mut nodes = nodes.filter(|node| node.name == *head);
             nodes.any(|node| node.state == NodeCondition::Online)
         };
+        // One fencer that tells is enough.
+        let fencer_tells = || {
+            let views = view.facts.views.values();
+            let mut fencers = views.filter_map(|view| view.fencer.as_ref());
+            fencers.clone().any(|it| it.said().is_some()) || !fencers.any(Told::is_silent)
+        };
         view.facts.cluster_was_seen()
             && match tells(sign) {
+                Tells::Others if FENCED.contains(&sign) => fencer_tells(),
                 Tells::Others => true,
                 Tells::Member => ends.all(|head| asked(head) || !member(head)),
                 Tells::Head => ends.all(asked),

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::watched::{AllWell, Head, QUESTIONS, file};
 use hawser_account::incident::{Names, incidents};
-use hawser_cluster::live::{Said, Sign};
+use hawser_cluster::host::view::Told;
+use hawser_cluster::live::{Judged, Said, Sign, StatusFacts};
 use hawser_host::Clock;
 use hawser_host::sim::{Simulated, Wire};
 use hawser_model::finding::Severity;
@@ -229,6 +230,74 @@ fn what_is_wrong_on_a_head_that_does_not_answer_is_not_over() {
     // It answers again, and its link is up.
     heads.wire.release();
     heads.hosts[0] = Heads::new(Whole::new(file()), &[]).hosts.remove(0);
+    heads.run(10);
+    assert_eq!(heads.codes(), [""; 0]);
+}
+
+#[test]
+fn a_corosync_that_declines_holds_up_nothing_else_of_its_head() {
+    let mut heads = Heads::new(Whole::new(file()), &[]);
+    heads.wire.decline(1);
+    let clock = heads.clock();
+    let declined = tick(&heads.whole, &mut heads.hosts[0], &clock).unwrap_err();
+    assert!(declined.host_goes_on());
+    let asked = heads.wire.asked();
+    let asked: Vec<&str> = asked.iter().map(|(_, what)| *what).collect();
+    assert_eq!(
+        asked[1..],
+        ["corosync's statistics", "the host as it stands"]
+    );
+}
+
+/// What a look sees, changed.
+fn looks(heads: &Heads, change: impl FnOnce(&mut StatusFacts, &mut Judged)) {
+    let clock = heads.clock();
+    let mut well = AllWell::default();
+    assert!(well.begin(false));
+    let (mut facts, mut judged) = well.ended().unwrap().unwrap();
+    change(&mut facts, &mut judged);
+    let mut whole = heads.whole.lock().unwrap();
+    let time = clock.time_of_day().0 / 1_000_000;
+    whole.looked(clock.now(), time, Ok((facts, judged)));
+}
+
+#[test]
+fn a_head_that_answers_and_that_a_look_did_not_reach_is_looked_at_again_soon() {
+    let mut heads = Heads::new(Whole::new(file()), &[]);
+    heads.run(10);
+    looks(&heads, |facts, _| {
+        let head2 = "head2".into();
+        facts.views.remove(&head2);
+        facts.unreached.insert(head2, "no answer within 8 s".into());
+    });
+    let before = heads.looks;
+    heads.run(29);
+    assert_eq!(heads.looks, before);
+    heads.run(3);
+    assert_eq!(heads.looks, before + 1);
+}
+
+#[test]
+fn an_alarm_about_fencing_is_not_over_because_the_fencer_is_silent() {
+    let mut heads = Heads::new(Whole::new(file()), &[]);
+    heads.run(10);
+    looks(&heads, |_, judged| {
+        judged.said.push(Said {
+            mark: Sign::FencingFailed.on(&"head2".into()),
+            severity: Severity::Error,
+            text: "head2 could not be fenced".into(),
+        });
+    });
+    heads.run(10);
+    assert_eq!(heads.codes(), ["fencing-failed"]);
+    looks(&heads, |facts, _| {
+        for view in facts.views.values_mut() {
+            view.fencer = Some(Told::Silent(5));
+        }
+    });
+    heads.run(10);
+    assert_eq!(heads.codes(), ["fencing-failed"]);
+    looks(&heads, |_, _| {});
     heads.run(10);
     assert_eq!(heads.codes(), [""; 0]);
 }

@@ -86,12 +86,8 @@ pub(super) fn take() -> Inventory {
         let fence = fence.filter(|name| name.starts_with("fence_"));
         agents.extend(fence.map(|name| format!("stonith:{name}")));
     }
-    let found = |program: &&&str| {
-        ["/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/local/sbin"]
-            .iter()
-            .any(|folder| Path::new(folder).join(program).exists())
-    };
-    let programs = PROGRAMS.iter().filter(found).map(|p| (*p).to_owned());
+    let programs = PROGRAMS.iter().filter(|it| has(it));
+    let programs = programs.map(|it| (*it).to_owned());
     let features = run::tool("pacemakerd", &["--features"], None).unwrap_or_default();
     Inventory {
         agents,
@@ -114,6 +110,13 @@ pub(super) fn take() -> Inventory {
         watch: watch_unit::look(),
         stored_cib: stored_cib::look(),
     }
+}
+
+/// Whether a program of the system is there.
+pub(super) fn has(program: &str) -> bool {
+    ["/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/local/sbin"]
+        .iter()
+        .any(|folder| Path::new(folder).join(program).exists())
 }
 
 fn entries(folder: &Path) -> Vec<String> {

@@ -70,6 +70,7 @@ pub(super) fn unfit(
             "{head} has no packages of its own, but this machine's"
         ))),
         HostFault::Disks { .. }
+        | HostFault::Program { .. }
         | HostFault::NoNfsThreads { .. }
         | HostFault::OtherPackages { .. } => {
             Ok(context.hosts.ask(head, &FitsFault(fault.clone()))?)

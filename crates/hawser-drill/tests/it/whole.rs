@@ -288,6 +288,8 @@ fn what_a_cluster_cannot_bear_is_refused_before_anything_is_asked_of_its_client(
         "shelf-gone",
         "disk-slow",
         "disk-errors",
+        "kill-tgtd",
+        "stop-tgtd",
     ] {
         let refused = again.in_context(&world, |context| {
             context.aim(&before).unwrap();

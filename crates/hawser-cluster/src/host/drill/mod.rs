@@ -188,6 +188,7 @@ impl HostFault {
             Self::NoNfsThreads { root } => nfs_server::unfit(root),
             Self::OtherPackages { packages } => upgrade::unfit(packages),
             Self::Silence { .. } => Ok(silence::unfit()),
+            Self::Program { program, .. } => Ok(processes::unfit(*program)),
             _ => Ok(None),
         }
     }

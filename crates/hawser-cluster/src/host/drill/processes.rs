@@ -14,11 +14,19 @@ use crate::host::NodeError;
 /// A killed process may take so long to be gone.
 const ENDS: Duration = Duration::from_secs(5);
 
+/// Why it cannot be hit here; nothing if it can.
+pub(super) fn unfit(program: Program) -> Option<String> {
+    let name = program.name();
+    own(name).is_empty().then(|| format!("{name} {RUNS_NOT}"))
+}
+
+const RUNS_NOT: &str = "does not run here";
+
 pub(super) fn hit(program: Program, how: How) -> Result<(), NodeError> {
     let name = program.name();
     let hit = own(name);
     if hit.is_empty() {
-        return Err(failed(name, "it does not run here"));
+        return Err(failed(name, RUNS_NOT));
     }
     let signal = match how {
         How::Killed => Signal::SIGKILL,

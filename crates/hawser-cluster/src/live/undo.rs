@@ -50,9 +50,14 @@ pub(super) fn undo_of(done: &[Effect], facts: &Facts) -> Vec<Undo> {
     for effect in done {
         match effect {
             Effect::Start { nodes } => {
-                // Who ran may serve: that it starts at a boot too is no harm.
-                let ran = running(facts);
-                let new = nodes.iter().filter(|node| !ran.contains(node));
+                // Who ran may serve: that it starts at a boot too is no harm. Nor is it that one runs which a boot would have started.
+                let of_itself = |node: &HostName| {
+                    facts.nodes.get(node).is_some_and(|before| {
+                        let boots = before.starts_at_boot == Some(true);
+                        before.running || (boots && before.corosync_conf.is_some())
+                    })
+                };
+                let new = nodes.iter().filter(|node| !of_itself(node));
                 let new: Vec<HostName> = new.cloned().collect();
                 engine.extend((!new.is_empty()).then_some(Undo::Withdraw(new)));
             }

@@ -190,6 +190,31 @@ fn a_head_that_serves_is_not_stopped_because_another_one_does_not_join() {
     assert_eq!(runs.collect::<Vec<_>>(), [true, false]);
 }
 
+/// After an outage one head does not join: the other one serves by now, and both are to start at the next boot.
+#[test]
+fn a_start_that_a_boot_would_have_made_is_not_taken_back() {
+    let bench = Bench::new();
+    let cluster = Cluster::bare(&bench.golden);
+    bench.apply(&cluster, &Wire::default()).unwrap();
+    {
+        let mut cluster = cluster.lock().unwrap();
+        for machine in cluster.machines.values_mut() {
+            machine.starts_at_boot = Some(true);
+            machine.running = false;
+        }
+        cluster.never_joins = Some("head2".into());
+    }
+    let error = bench.apply(&cluster, &Wire::default()).unwrap_err();
+    let error = error.to_string();
+    assert!(error.starts_with("head2 did not join"), "{error}");
+    assert!(!error.contains("stopped on"), "{error}");
+    let cluster = cluster.lock().unwrap();
+    for (name, machine) in &cluster.machines {
+        assert!(machine.running, "{name}");
+        assert_eq!(machine.starts_at_boot, Some(true), "{name}");
+    }
+}
+
 #[test]
 fn heads_that_do_not_join_with_another_configuration_run_with_the_old_one() {
     let bench = Bench::new();

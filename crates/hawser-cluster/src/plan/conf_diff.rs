@@ -1,6 +1,7 @@
 //! The difference between two corosync.conf files, and whether a running Corosync can take it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 use hawser_model::cluster_file::FIRST_PORT;
 
@@ -51,9 +52,11 @@ impl Setting {
         self.of_a_known_link && self.name.ends_with(".mcastport")
     }
 
-    /// True when a node is to have another address on a link that it has already.
+    /// True when a node is to have another address on a link that it has already. Of a name it is not known which address that
+    /// is; Corosync compares the addresses, and refuses another one when it is told to read them again.
     pub fn moves_a_link(&self) -> bool {
-        self.of_a_known_node() && self.name.ends_with("_addr")
+        let was = self.live.as_deref().map(str::parse::<IpAddr>);
+        self.of_a_known_node() && self.name.ends_with("_addr") && matches!(was, Some(Ok(_)))
     }
 
     fn of_a_known_node(&self) -> bool {
@@ -89,7 +92,10 @@ fn value(values: &BTreeMap<String, String>, name: &str) -> Option<String> {
         _ => None,
     };
     let own = own().map(str::to_owned).or_else(|| own_port(name));
-    values.get(name).cloned().or(own)
+    let value = values.get(name).cloned().or(own)?;
+    // An address may be spelt in several ways.
+    let address = value.parse::<IpAddr>().ok();
+    Some(address.map_or(value, |address| address.to_string()))
 }
 
 /// The link that a setting is of: `interface 1.mcastport`.
@@ -152,6 +158,20 @@ mod tests {
         assert_eq!(settings.len(), 1);
         assert_eq!(settings[0].name, "totem.token");
         assert!(!settings[0].needs_restart());
+    }
+
+    #[test]
+    fn an_address_that_is_spelt_otherwise_is_the_same_and_a_name_needs_no_restart() {
+        let of = |address: &str| {
+            let node = format!("name: head1\nnodeid: 1\nring0_addr: {address}");
+            Conf::parse(&format!("nodelist {{\nnode {{\n{node}\n}}\n}}\n")).unwrap()
+        };
+        let ours = of("fd00:1::a");
+        assert_eq!(conf_diff(&ours, &of("FD00:1:0::A")), []);
+        let other = conf_diff(&ours, &of("fd00:1::b"));
+        assert!(other.len() == 1 && other[0].needs_restart());
+        let named = conf_diff(&ours, &of("head1-ring0"));
+        assert!(named.len() == 1 && !named[0].needs_restart());
     }
 
     /// As `pcs cluster setup` writes it: with another logging, and without what Corosync takes anyway.

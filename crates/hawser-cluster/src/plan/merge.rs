@@ -2,7 +2,7 @@
 //! about. Everything that is not changed stays as it is, to the letter.
 
 use super::diff::ObjectChange;
-use super::objects::{Inside, Key};
+use super::objects::{Inside, Key, level_key};
 use crate::cib::PROPERTY_SET;
 use crate::xml::Element;
 
@@ -49,12 +49,11 @@ fn one(configuration: &mut Element, change: &ObjectChange) {
         }
         Key::Constraint(id) => element(configuration.first_or_new("constraints"), id, wanted),
         Key::Alert(id) => element(configuration.first_or_new("alerts"), id, wanted),
-        Key::Level(node, index) => {
+        Key::Level(..) => {
             let section = configuration.first_or_new("fencing-topology");
-            let same = |level: &Element| {
-                level.get("target") == Some(node) && level.get("index") == Some(index)
-            };
-            section.children.retain(|level| !same(level));
+            section
+                .children
+                .retain(|level| level_key(level) != change.key);
             section.children.extend(wanted.cloned());
         }
     }

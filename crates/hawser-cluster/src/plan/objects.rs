@@ -122,15 +122,7 @@ pub fn objects(cib: &Element, groups: &BTreeSet<String>) -> BTreeMap<Key, Object
         }
     }
     for level in section("fencing-topology") {
-        let target = ["target", "target-pattern", "target-attribute"];
-        let node = target
-            .iter()
-            .find_map(|name| level.get(name))
-            .unwrap_or_default();
-        let key = Key::Level(
-            node.to_owned(),
-            level.get("index").unwrap_or_default().to_owned(),
-        );
+        let key = level_key(level);
         let devices = level.get("devices").unwrap_or_default().to_owned();
         let values = BTreeMap::from([("devices".to_owned(), devices)]);
         all.insert(key, Object::new(values, level));
@@ -309,6 +301,15 @@ fn normal(name: &str, value: &str) -> String {
         "False" | "FALSE" => "false".into(),
         _ => value.to_owned(),
     }
+}
+
+/// Whom a fencing level is about, in whichever of the three ways it says so, and its index.
+pub(super) fn level_key(level: &Element) -> Key {
+    let target = ["target", "target-pattern", "target-attribute"];
+    let mut target = target.iter().filter_map(|name| level.get(name));
+    let node = target.next().unwrap_or_default();
+    let index = level.get("index").unwrap_or_default();
+    Key::Level(node.to_owned(), index.to_owned())
 }
 
 #[cfg(test)]

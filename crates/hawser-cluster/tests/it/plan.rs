@@ -470,6 +470,25 @@ fn a_change_that_clients_notice_says_so_and_what_it_costs() {
     assert!(!plan.is_disruptive(), "{}", plan.report);
 }
 
+/// `pcs stonith level add 1 "regexp%head.*" fence-head1`
+#[test]
+fn a_fencing_level_of_a_pattern_is_removed_once() {
+    let golden = Golden::named("lab");
+    let mut live = running(&golden);
+    let level = Element::new("fencing-level")
+        .with("id", "fl-1")
+        .with("target-pattern", "head.*")
+        .with("index", "1")
+        .with("devices", "fence-head1");
+    let configuration = live.first_or_new("configuration");
+    let topology = configuration.first_or_new("fencing-topology");
+    topology.children.push(level);
+    let changes = diff(&golden.cib(), &live).changes;
+    assert_eq!(changes.len(), 1, "{changes:?}");
+    let after = merge(&live, &changes);
+    assert_eq!(diff(&golden.cib(), &after).changes, []);
+}
+
 /// With automatic failback its pools go back to a head that is started.
 #[test]
 fn a_head_that_is_started_and_fetches_its_pools_is_told_as_disruptive() {

@@ -31,10 +31,21 @@ pub fn resolve(
     state: &mut State,
     pool: &str,
 ) -> BTreeMap<String, DesiredDirectory> {
-    let there: BTreeSet<&str> = directories.iter().map(|d| d.identity.as_str()).collect();
+    // A clone of a dataset has the inodes and the times of its origin: then the name is part of what each is known by.
+    let known_by = |directory: &Directory| {
+        let alike = directories
+            .iter()
+            .filter(|it| it.identity == directory.identity);
+        match alike.count() {
+            1 => directory.identity.clone(),
+            _ => format!("{} {}", directory.identity, directory.name),
+        }
+    };
+    let there: BTreeSet<String> = directories.iter().map(known_by).collect();
     let mut desired: BTreeMap<String, DesiredDirectory> = BTreeMap::new();
     for directory in directories {
-        let known = state.directories.remove(&directory.identity).or_else(|| {
+        let identity = known_by(directory);
+        let known = state.directories.remove(&identity).or_else(|| {
             // A directory restored from a backup has a new identity and the old name.
             let gone = state.directories.iter().find(|(identity, known)| {
                 known.name == directory.name && !there.contains(identity.as_str())
@@ -61,9 +72,7 @@ pub fn resolve(
         desired.insert(directory.path.clone(), wanted);
         let name = directory.name.clone();
         let remembered = RememberedDirectory { name, fsid };
-        state
-            .directories
-            .insert(directory.identity.clone(), remembered);
+        state.directories.insert(identity, remembered);
     }
     desired
 }

@@ -14,7 +14,8 @@ pub type Found = BTreeMap<Pair, NfsOptions>;
 /// Reads `exportfs -s`. `None`: a line is not understood, and which.
 pub fn table(text: &str) -> Result<Found, String> {
     let one = |line: &str| {
-        let (directory, rest) = line.split_once(char::is_whitespace)?;
+        // `exportfs` escapes blanks of ASCII alone: others are part of the name.
+        let (directory, rest) = line.split_once([' ', '\t'])?;
         let (client, options) = rest.trim().strip_suffix(')')?.rsplit_once('(')?;
         let options = NfsOptions::shown(options);
         Some(((unescaped(directory), client.to_owned()), options))
@@ -47,6 +48,8 @@ mod tests {
                 ("/tank/b c", "192.0.2.0/24")
             ]
         );
+        let wide = table("/tank/a\u{3000}b *(sync,rw)\n").unwrap();
+        assert!(wide.contains_key(&("/tank/a\u{3000}b".to_owned(), "*".to_owned())));
         assert_eq!(
             table("/tank/a <world>\n"),
             Err("/tank/a <world>".to_owned())

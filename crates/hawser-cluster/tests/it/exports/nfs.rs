@@ -229,3 +229,24 @@ proptest! {
         prop_assert_eq!(stopped, empty);
     }
 }
+
+/// `zfs clone` gives a dataset whose directories have the inodes and the times of its origin.
+#[test]
+fn a_clone_and_its_origin_have_numbers_of_their_own_that_stay() {
+    let file = "[[nfs]]\ndirectory = \"a\"\nclients = [\"*\"]\n\n[[nfs]]\ndirectory = \"home\"\nclients = [\"*\"]\n";
+    let mut state = State::default();
+    let fsid = |all: &BTreeMap<String, DesiredDirectory>, path: &str| all[path].fsid.clone();
+    let alone = wanted(file, &[directory("home", "inode:34:7")], &mut state);
+    let home = fsid(&alone, "/tank/home");
+    let both = [
+        directory("a", "inode:34:7"),
+        directory("home", "inode:34:7"),
+    ];
+    let first = wanted(file, &both, &mut state);
+    assert_eq!(fsid(&first, "/tank/home"), home);
+    assert_ne!(fsid(&first, "/tank/a"), home);
+    assert_eq!(wanted(file, &both, &mut state), first);
+    // The clone is destroyed.
+    let alone = wanted(file, &[directory("home", "inode:34:7")], &mut state);
+    assert_eq!(fsid(&alone, "/tank/home"), home);
+}

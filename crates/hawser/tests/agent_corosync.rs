@@ -3,6 +3,7 @@
 
 mod agent_support;
 
+use std::io::Write;
 use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -73,6 +74,20 @@ impl Drop for Cluster {
     }
 }
 
+/// Whether a flow ended because Corosync had no processor for most of a token, by its own count: such a machine cannot show what
+/// is tested. packaging/run-tests counts these.
+fn starved(stopped: Option<&StopReason>) -> bool {
+    let Some(StopReason::Cluster(what)) = stopped else {
+        return false;
+    };
+    let starved = what.starts_with("stats.schedmiss.");
+    if starved {
+        let line = format!("\nskipped: not measured: Corosync had no processor ({what})");
+        writeln!(std::io::stderr(), "{line}").expect("standard error");
+    }
+    starved
+}
+
 #[test]
 fn a_gentle_flow_runs_to_its_end_beside_a_healthy_cluster_and_stops_when_the_link_fails() {
     let cluster = Cluster::start();
@@ -84,6 +99,9 @@ fn a_gentle_flow_runs_to_its_end_beside_a_healthy_cluster_and_stops_when_the_lin
     let port = ask(&mut b, &OpenReceiver(spec.clone())).unwrap();
     ask(&mut a, &OpenSender(spec.clone())).unwrap();
     let sent = ask(&mut a, &run(&spec, port, Care::Gentle)).unwrap();
+    if starved(sent.stopped.as_ref()) {
+        return;
+    }
     assert_eq!(sent.stopped, None);
     ask(&mut b, &DropFlow(spec.flow)).unwrap();
 
@@ -109,6 +127,9 @@ fn a_gentle_flow_runs_to_its_end_beside_a_healthy_cluster_and_stops_when_the_lin
         "sender stopped {after:?} after the cut: {:?}; receiver's host: {trouble:?}",
         sent.stopped
     );
+    if starved(sent.stopped.as_ref()) {
+        return;
+    }
     let Some(StopReason::Cluster(what)) = sent.stopped else {
         panic!("{:?}", sent.stopped);
     };

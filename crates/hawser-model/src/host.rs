@@ -353,12 +353,20 @@ impl HostFacts {
 
     /// An interface and all under it (a VLAN's parent, the members of a bond, the ports of a bridge), all the way down.
     pub fn with_lower<'a>(&'a self, top: &'a InterfaceName) -> BTreeSet<&'a InterfaceName> {
+        self.with_taken(top, |interface| interface.lower.iter().collect())
+    }
+
+    /// An interface and of all under it what is taken, all the way down.
+    pub fn with_taken<'a>(
+        &'a self,
+        top: &'a InterfaceName,
+        taken: impl Fn(&'a Interface) -> Vec<&'a InterfaceName>,
+    ) -> BTreeSet<&'a InterfaceName> {
         let mut found = BTreeSet::new();
         let mut waiting = vec![top];
         while let Some(name) = waiting.pop() {
             if found.insert(name) {
-                let lower = self.interfaces.get(name).map(|i| &i.lower);
-                waiting.extend(lower.into_iter().flatten());
+                waiting.extend(self.interfaces.get(name).map(&taken).into_iter().flatten());
             }
         }
         found

@@ -1,7 +1,5 @@
 //! One phase with everything the case knows about its two ends.
 
-use std::collections::BTreeSet;
-
 use hawser_model::case::{Case, Measurement, Phase};
 use hawser_model::drops::TapDirection;
 use hawser_model::host::{HostFacts, HostWindow, Interface};
@@ -103,19 +101,14 @@ impl<'a> PhaseFacts<'a> {
         let (Some((top, _)), Some(facts)) = (self.interface(side), self.host_facts(side)) else {
             return Vec::new();
         };
-        let mut found = BTreeSet::new();
-        let mut waiting = vec![top];
-        while let Some(name) = waiting.pop() {
-            let Some(interface) = facts.interfaces.get(name).filter(|_| found.insert(name)) else {
-                continue;
-            };
-            match interface.driver.as_deref() {
-                Some("bridge") => waiting.extend(self.port_taken(side, &interface.lower)),
-                _ => waiting.extend(&interface.lower),
-            }
-        }
-        found.remove(top);
-        found.into_iter().collect()
+        let all = facts.with_taken(top, |interface| match interface.driver.as_deref() {
+            Some("bridge") => self
+                .port_taken(side, &interface.lower)
+                .into_iter()
+                .collect(),
+            _ => interface.lower.iter().collect(),
+        });
+        all.into_iter().filter(|name| *name != top).collect()
     }
 
     /// The port of a bridge by which the flow goes; none where the others could have had it as well.

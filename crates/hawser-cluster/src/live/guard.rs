@@ -17,6 +17,9 @@ pub(super) struct Forecast {
     pub taken: Vec<String>,
     /// What the order does not change: pools that clients do not reach now, and would not.
     pub as_before: Vec<String>,
+    /// What Pacemaker would make of the cluster, and the CIB of that.
+    pub after: Picture,
+    pub cib_after: String,
 }
 
 /// Plays an order: `cib` as it is, `ordered` with the order in it.
@@ -29,7 +32,8 @@ pub(super) fn play(
     ordered: &Element,
 ) -> Result<Forecast, LiveError> {
     let directory = Directory::of(cib);
-    let report = simulator.simulate(&ordered.to_text(), &[])?.read()?;
+    let answer = simulator.simulate(&ordered.to_text(), &[])?;
+    let report = answer.read()?;
     let now = services(&report.before, &directory);
     let then = services(&report.after, &directory);
     let mut taken: Vec<&str> = lost(&now, &then).collect();
@@ -65,6 +69,8 @@ pub(super) fn play(
         now,
         then,
         taken,
+        after: report.after,
+        cib_after: answer.cib_after,
     })
 }
 
@@ -111,7 +117,7 @@ pub(super) fn not_there_because(
     if let Some(failure) = failed {
         return format!("{failure} (mend it, then `crm_resource --cleanup --resource {pool}`)");
     }
-    match barred(cib, directory, &parts, node) {
+    match placing(cib, directory, &parts, node, |score| score == "-INFINITY") {
         Some(constraint) => format!("{node} may not run it (constraint {constraint})"),
         None => format!("Pacemaker would not run it on {node}"),
     }
@@ -132,8 +138,14 @@ pub(super) fn closed_because(state: &NodeState, node: &str) -> Option<String> {
     Some(format!("{node} is {why}"))
 }
 
-/// The constraint that keeps one of these resources, or the group that they are in, from a node.
-fn barred(cib: &Element, directory: &Directory, parts: &[&str], node: &str) -> Option<String> {
+/// The constraint of such a score that places one of these resources, or the group that they are in, on a node or away from it.
+fn placing(
+    cib: &Element,
+    directory: &Directory,
+    parts: &[&str],
+    node: &str,
+    is_such: impl Fn(&str) -> bool,
+) -> Option<String> {
     let constraints = cib.at(&["configuration", "constraints"])?;
     let mut locations = constraints.all("rsc_location").filter(|location| {
         let elements = location.walk();
@@ -144,21 +156,21 @@ fn barred(cib: &Element, directory: &Directory, parts: &[&str], node: &str) -> O
                 .filter_map(|element| element.get("id")),
         );
         location.get("node") == Some(node)
-            && location.get("score") == Some("-INFINITY")
+            && location.get("score").is_some_and(&is_such)
             && named.any(|id| parts.contains(&directory.placed(id)))
     });
     locations.next()?.get("id").map(str::to_owned)
 }
 
-/// Why a pool would leave the node that it was moved to, as soon as the order is taken back; none if it stays. `moved` is the
-/// CIB after the move.
+/// Why a pool would leave the node that it was moved to, as soon as the order is taken back; none if it stays.
 pub(super) fn goes_on(
     simulator: &dyn Simulator,
-    moved: &Element,
+    forecast: &Forecast,
     pool: &str,
     node: &str,
 ) -> Result<Option<String>, LiveError> {
-    let cib = without_orders(moved, pool);
+    let moved = Element::parse(&forecast.cib_after, "the CIB after the move")?;
+    let cib = without_orders(&moved, pool);
     let directory = Directory::of(&cib);
     let after = simulator.simulate(&cib.to_text(), &[])?.read()?.after;
     let Some(place) = after.runs_on(pool).filter(|place| *place != node) else {
@@ -166,7 +178,8 @@ pub(super) fn goes_on(
     };
     let unreached = directory.not_reached(pool, node);
     let prefers = || {
-        let constraint = drawn(&cib, &directory, pool, place)?;
+        let draws = |score: &str| !score.starts_with('-');
+        let constraint = placing(&cib, &directory, &[pool], place, draws)?;
         Some(format!(
             "it prefers {place} (constraint {constraint}) to staying where it is"
         ))
@@ -177,17 +190,6 @@ pub(super) fn goes_on(
     Ok(Some(format!(
         "{pool} would go on to {place} when the order is taken back, since {why}: its clients would be interrupted twice"
     )))
-}
-
-/// The constraint that draws a pool to a node.
-fn drawn(cib: &Element, directory: &Directory, pool: &str, node: &str) -> Option<String> {
-    let constraints = cib.at(&["configuration", "constraints"])?;
-    let mut locations = constraints.all("rsc_location").filter(|location| {
-        let named = location.get("rsc").map(|id| directory.placed(id));
-        let is_drawn = location.get("score").is_some_and(|it| !it.starts_with('-'));
-        named == Some(pool) && location.get("node") == Some(node) && is_drawn
-    });
-    locations.next()?.get("id").map(str::to_owned)
 }
 
 /// The CIB with a pool sent to a node, as `crm_resource --move` would write it.

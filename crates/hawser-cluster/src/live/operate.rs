@@ -121,10 +121,10 @@ pub fn move_pool(
         });
     }
     // Played without the orders that are left; they are taken back only when this one is to be given.
-    let (forecast, moved) = played_move(heads, &via, &cib, pool, node)?;
+    let forecast = played_move(heads, &via, &cib, pool, node)?;
     allowed(file, heads, &forecast, manner)?;
     let simulator = OnHead::new(head(heads, &via)?.as_mut());
-    if let Some(why) = guard::goes_on(&simulator, &moved, pool, node)? {
+    if let Some(why) = guard::goes_on(&simulator, &forecast, pool, node)? {
         return Err(LiveError::Failed(format!("nothing was done: {why}")));
     }
     for order in left_orders(&cib) {
@@ -197,7 +197,7 @@ fn forget(file: &ClusterFile, heads: &mut Hosts, pool: &str) -> Result<(), LiveE
     }
 }
 
-/// Plays the move of a pool: what it comes to, and the CIB after it.
+/// Plays the move of a pool.
 ///
 /// # Errors
 /// The pool would not get there.
@@ -207,18 +207,14 @@ fn played_move(
     cib: &Element,
     pool: &str,
     node: &str,
-) -> Result<(Forecast, Element), LiveError> {
+) -> Result<Forecast, LiveError> {
     let ordered = guard::with_move(cib, pool, node);
-    let simulator = OnHead::new(head(heads, via)?.as_mut());
-    let forecast = play(&simulator, cib, &ordered)?;
+    let forecast = play(&OnHead::new(head(heads, via)?.as_mut()), cib, &ordered)?;
     let then = forecast.then.get(pool);
-    let answer = simulator.simulate(&ordered.to_text(), &[])?;
     if then.is_some_and(|service| service.node.as_deref() == Some(node)) {
-        let moved = Element::parse(&answer.cib_after, "the CIB after the move")?;
-        return Ok((forecast, moved));
+        return Ok(forecast);
     }
-    let after = answer.read()?.after;
-    let state = after.nodes.get(node).copied().unwrap_or_default();
+    let state = forecast.after.nodes.get(node).copied().unwrap_or_default();
     let why = not_there_because(cib, &state, &Directory::of(cib), pool, node);
     Err(LiveError::Failed(format!(
         "nothing was done: {pool} would not get to {node}, because {why}"

@@ -55,27 +55,25 @@ impl Reaction {
         let mut cib = live.clone();
         if !started.is_empty() {
             let up = started.iter().map(|node| Event::NodeUp(node.to_string()));
-            let answer = simulator.simulate(&cib.to_text(), &up.collect::<Vec<_>>())?;
-            let report = answer.read()?;
+            let (report, after) = step(simulator, &cib, &up.collect::<Vec<_>>())?;
             reaction.fetched = stops(&report);
             reaction
                 .stories
                 .push(Story::of(&report, &reaction.directory));
             then = services(&report.after, &reaction.directory);
-            cib = Element::parse(&answer.cib_after, "the CIB after a step")?;
+            cib = after;
         }
         for (_, changes) in stages {
             let before = reaction.directory.clone();
             cib = merge(&cib, changes);
             reaction.directory.update(Directory::of(&cib));
-            let answer = simulator.simulate(&cib.to_text(), &[])?;
-            let report = answer.read()?;
+            let (report, after) = step(simulator, &cib, &[])?;
             reaction.interrupted.extend(stops(&report));
             reaction
                 .stories
                 .push(Story::between(&report, &before, &reaction.directory));
             then = services(&report.after, &reaction.directory);
-            cib = Element::parse(&answer.cib_after, "the CIB after a step")?;
+            cib = after;
         }
         reaction.taken = lost(&served, &then)
             .filter(|pool| anyway_served.get(*pool).is_some_and(|it| it.served))
@@ -96,6 +94,17 @@ impl Reaction {
         }
         Ok(reaction)
     }
+}
+
+/// What Pacemaker does about it, and the CIB after that.
+fn step(
+    simulator: &dyn Simulator,
+    cib: &Element,
+    events: &[Event],
+) -> Result<(Report, Element), PlanError> {
+    let answer = simulator.simulate(&cib.to_text(), events)?;
+    let after = Element::parse(&answer.cib_after, "the CIB after a step")?;
+    Ok((answer.read()?, after))
 }
 
 fn stops(report: &Report) -> BTreeSet<String> {

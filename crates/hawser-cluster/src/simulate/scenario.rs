@@ -133,8 +133,8 @@ impl Cluster<'_> {
         let events = [Event::NodeFail(node.to_owned())];
         let heading = format!("{node} no longer answers.");
         let (mut chapter, answer) = self.ask(&cib.to_text(), &events, heading)?;
-        let is_lost = chapter.story.as_ref().map(|it| it.loses_a_pool_of(node));
-        if is_lost != Some(true) {
+        let first = chapter.story.as_ref();
+        if !first.is_some_and(|it| it.loses_a_pool_of(node)) {
             return Ok((chapter, answer));
         }
         // A head in maintenance is left alone until it is known to be off. Then Pacemaker decides again.

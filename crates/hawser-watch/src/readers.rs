@@ -131,15 +131,12 @@ pub fn tick(whole: &Mutex<Whole>, host: &mut dyn Host, clock: &Clock) -> Result<
     let wants = locked(whole).pulse(&name, clock.now(), seconds(clock), pulse);
     let mut links = Ok(());
     if wants.links {
-        links = match host.ask(&ReadHeartbeats) {
-            Ok(stats) => {
-                locked(whole).links(&name, clock.now(), stats);
-                Ok(())
-            }
-            // A Corosync that does not answer holds up nothing else.
-            Err(e) if e.host_goes_on() => Err(e),
-            Err(e) => return Err(e),
-        };
+        let stats = host.ask(&ReadHeartbeats);
+        links = stats.map(|stats| locked(whole).links(&name, clock.now(), stats));
+        // A Corosync that does not answer holds up nothing else.
+        if links.as_ref().is_err_and(|e| !e.host_goes_on()) {
+            return links;
+        }
     }
     if wants.standing {
         let question = locked(whole).standing_question(&name);

@@ -3,11 +3,11 @@
 
 mod agent_support;
 
-use std::io::Write;
 use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use agent_support::measured::not_measured;
 use agent_support::{A, B, Node, Nodes, ask, eventually, flow, run, write};
 use hawser_agent::questions::{
     Care, DropFlow, OpenReceiver, OpenSender, ReadCorosync, StopReason, WatchCluster,
@@ -75,15 +75,14 @@ impl Drop for Cluster {
 }
 
 /// Whether a flow ended because Corosync had no processor for most of a token, by its own count: such a machine cannot show what
-/// is tested. packaging/run-tests counts these.
+/// is tested.
 fn starved(stopped: Option<&StopReason>) -> bool {
     let Some(StopReason::Cluster(what)) = stopped else {
         return false;
     };
     let starved = what.starts_with("stats.schedmiss.");
     if starved {
-        let line = format!("\nskipped: not measured: Corosync had no processor ({what})");
-        writeln!(std::io::stderr(), "{line}").expect("standard error");
+        not_measured(&format!("Corosync had no processor ({what})"));
     }
     starved
 }

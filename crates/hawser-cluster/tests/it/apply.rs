@@ -166,26 +166,33 @@ fn a_head_that_never_joins_is_waited_for_as_long_as_is_said_and_everything_is_ta
     }
 }
 
-#[test]
-fn a_head_that_serves_is_not_stopped_because_another_one_does_not_join() {
+/// A cluster that is set up, some of whose heads do not run, and what an apply says when head2 does not join.
+#[track_caller]
+fn head2_does_not_join(starts_at_boot: bool, stopped: &[&str]) -> (Cluster, String) {
     let bench = Bench::new();
     let cluster = Cluster::bare(&bench.golden);
     bench.apply(&cluster, &Wire::default()).unwrap();
     {
-        // As some administrators have it: started, and not at a boot.
         let mut cluster = cluster.lock().unwrap();
-        for machine in cluster.machines.values_mut() {
-            machine.starts_at_boot = Some(false);
+        for (name, machine) in &mut cluster.machines {
+            machine.starts_at_boot = Some(starts_at_boot);
+            machine.running = !stopped.contains(&name.as_str());
         }
-        cluster.machines.get_mut("head2").unwrap().running = false;
         cluster.never_joins = Some("head2".into());
     }
     let error = bench.apply(&cluster, &Wire::default()).unwrap_err();
     let error = error.to_string();
     assert!(error.starts_with("head2 did not join"), "{error}");
+    let cluster = cluster.lock().unwrap().clone();
+    (cluster, error)
+}
+
+#[test]
+fn a_head_that_serves_is_not_stopped_because_another_one_does_not_join() {
+    // As some administrators have it: started, and not at a boot.
+    let (cluster, error) = head2_does_not_join(false, &["head2"]);
     let stopped = "put back: corosync and pacemaker are stopped on head2";
     assert!(error.ends_with(stopped), "{error}");
-    let cluster = cluster.lock().unwrap();
     let runs = cluster.machines.values().map(|machine| machine.running);
     assert_eq!(runs.collect::<Vec<_>>(), [true, false]);
 }
@@ -193,22 +200,8 @@ fn a_head_that_serves_is_not_stopped_because_another_one_does_not_join() {
 /// After an outage one head does not join: the other one serves by now, and both are to start at the next boot.
 #[test]
 fn a_start_that_a_boot_would_have_made_is_not_taken_back() {
-    let bench = Bench::new();
-    let cluster = Cluster::bare(&bench.golden);
-    bench.apply(&cluster, &Wire::default()).unwrap();
-    {
-        let mut cluster = cluster.lock().unwrap();
-        for machine in cluster.machines.values_mut() {
-            machine.starts_at_boot = Some(true);
-            machine.running = false;
-        }
-        cluster.never_joins = Some("head2".into());
-    }
-    let error = bench.apply(&cluster, &Wire::default()).unwrap_err();
-    let error = error.to_string();
-    assert!(error.starts_with("head2 did not join"), "{error}");
+    let (cluster, error) = head2_does_not_join(true, &["head1", "head2"]);
     assert!(!error.contains("stopped on"), "{error}");
-    let cluster = cluster.lock().unwrap();
     for (name, machine) in &cluster.machines {
         assert!(machine.running, "{name}");
         assert_eq!(machine.starts_at_boot, Some(true), "{name}");

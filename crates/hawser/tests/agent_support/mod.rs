@@ -4,6 +4,8 @@
 //! holds them, also when a test panics; what a killed run left behind, the next one removes.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
+#[path = "../support/measured.rs"]
+pub mod measured;
 #[path = "../support/wait.rs"]
 pub mod wait;
 

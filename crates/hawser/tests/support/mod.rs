@@ -3,13 +3,13 @@
 
 pub mod everything;
 mod json;
+mod measured;
 pub mod ssh;
 mod traffic;
 pub mod verbs;
 mod wait;
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -20,6 +20,8 @@ use hawser_tool::processes::{self, Process};
 
 #[allow(unused_imports, reason = "each test binary uses its part")]
 pub use json::json;
+#[allow(unused_imports, reason = "each test binary uses its part")]
+pub use measured::not_measured;
 #[allow(unused_imports, reason = "each test binary uses its part")]
 pub use traffic::Traffic;
 pub use wait::eventually;
@@ -247,12 +249,6 @@ impl Lab {
             .filter_map(|n| n.parse::<u64>().ok())
             .sum()
     }
-}
-
-/// Says that this machine, as busy as it is, cannot show what is tested; packaging/run-tests counts these.
-pub fn not_measured(why: &str) {
-    // Not by a macro, whose words libtest keeps for itself.
-    writeln!(std::io::stderr(), "\nskipped: not measured: {why}").expect("standard error");
 }
 
 /// Everything of a lab that can be seen from outside: its processes and its files.

@@ -1,6 +1,6 @@
 //! Whether a pool is mounted, and from what.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -45,10 +45,11 @@ fn find(text: &str, place: &str) -> Option<Mount> {
     })
 }
 
-/// The devices of all that is mounted at a place or below it, each as major and minor number.
-pub fn devices_below(text: &str, root: &Path) -> BTreeSet<(u64, u64)> {
+/// The file systems of this host that are mounted at a place or below it: where, by the major and minor number of each.
+pub fn file_systems_below(text: &str, root: &Path) -> BTreeMap<(u64, u64), String> {
     let below = mountinfo::mounted(text).filter(|it| Path::new(&it.place).starts_with(root));
-    below.map(|it| it.device).collect()
+    let here = below.filter(|it| !REMOTE.contains(&it.fstype));
+    here.map(|it| (it.device, it.place)).collect()
 }
 
 /// Whether what lies at this path is on another machine, so that to look at it may take for ever. No pool is:
@@ -91,11 +92,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn devices_of_a_pool_are_those_of_its_mounts() {
+    fn file_systems_of_a_pool_are_those_of_its_mounts() {
         let text = "22 1 254:0 / / rw - ext4 /dev/vda rw\n40 22 0:32 / /tank rw - zfs tank rw\n\
-                    41 40 0:33 / /tank/a\\040b rw - zfs tank/a rw\n42 22 0:34 / /tanker rw - zfs tanker rw\n";
-        let found = devices_below(text, Path::new("/tank"));
-        assert_eq!(found, BTreeSet::from([(0, 32), (0, 33)]));
+                    41 40 0:33 / /tank/a\\040b rw - zfs tank/a rw\n42 22 0:34 / /tanker rw - zfs tanker rw\n\
+                    43 40 0:35 / /tank/mnt rw - nfs4 filer:/x rw\n";
+        let found = file_systems_below(text, Path::new("/tank"));
+        let (tank, a) = ((0, 32), (0, 33));
+        assert_eq!(
+            found,
+            [(tank, "/tank".into()), (a, "/tank/a b".into())].into()
+        );
     }
 
     #[test]

@@ -122,14 +122,15 @@ fn looked<'a>(job: &Job<'a>, mut table: Found) -> Result<Option<Looked<'a>>, Ser
     });
     let steps = steps.collect();
     table.retain(|pair, _| ours.contains(pair));
+    let root = &job.parameters.root;
     Ok(Some(Looked {
         steps,
         wrong,
         exported: table,
         // The file systems must be unmounted.
         release: Some(Box::new(move || {
-            let directories: BTreeSet<&str> = ours.iter().map(|(path, _)| &**path).collect();
-            Ok(release(&Vec::from_iter(directories))?)
+            let directories = ours.iter().map(|(path, _)| &**path).collect();
+            Ok(release(root, &directories)?)
         })),
         ..Looked::default()
     }))

@@ -1,6 +1,6 @@
 //! The NFS server of this host.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use super::client::bracketed;
 use super::flush;
 use super::plan::Operation;
 use super::table::{Found, table};
-use crate::exports::host::is_mounted;
+use crate::exports::host::{file_systems_below, is_mounted};
 
 /// Where the kernel's server is talked to.
 pub const NFSD: &str = "/proc/fs/nfsd";
@@ -202,28 +202,25 @@ fn exportfs(arguments: &[&str]) -> Result<Option<String>, NfsError> {
     }
 }
 
-/// Makes the server let go of file systems whose directories are exported no longer, so that they can be
+/// Makes the server let go of a pool's file systems, of which nothing is exported any more, so that they can be
 /// unmounted. It expires the clients of NFS 4 that hold something there; they come back by themselves. Then it drops locks of
-/// NFS 3.
+/// NFS 3. `directories`: what was exported; a `crossmnt` directory had the file systems below it exported as well, and what left
+/// `exports.toml` some time ago may still be held.
 ///
 /// Linux 6.9 and later would also revoke what NFS 4 has there, and keep the clients. But what is revoked still points to the
 /// files' inodes. When such a client's lease ends, the kernel looks at them (`nfs4_lockowner_has_blockers` in
 /// fs/nfsd/nfs4state.c), and panics if they have been unmounted (seen with 6.12.113). So there are none left to revoke.
-pub fn release(directories: &[&str]) -> Result<(), NfsError> {
+pub fn release(root: &Path, directories: &BTreeSet<&str>) -> Result<(), NfsError> {
     // One that does not run holds nothing; Linux 6.9 and later do not even answer then (`write_unlock_fs` in fs/nfsd/nfsctl.c).
     if threads().unwrap_or(0) == 0 {
         return Ok(());
     }
-    let (mut devices, mut one_of_each) = (BTreeSet::new(), Vec::new());
-    for directory in directories {
-        // A pool that is gone holds nothing.
-        let Ok(about) = fs::metadata(directory) else {
-            continue;
-        };
-        if devices.insert(superblock(major(about.dev()), minor(about.dev()))) {
-            one_of_each.push(directory);
-        }
-    }
+    let mounts = fs::read(mountinfo::OWN).map_err(FileError::io("read", mountinfo::OWN))?;
+    let one_of_each = held(&String::from_utf8_lossy(&mounts), root, directories);
+    let devices = one_of_each
+        .keys()
+        .map(|(major, minor)| superblock(*major, *minor));
+    let devices = devices.collect();
     let clients = fs::read_dir(format!("{NFSD}/clients"));
     let mut done = Ok(());
     for client in clients.into_iter().flatten().flatten() {
@@ -234,11 +231,24 @@ pub fn release(directories: &[&str]) -> Result<(), NfsError> {
         }
     }
     let unlock = format!("{NFSD}/unlock_filesystem");
-    for directory in one_of_each {
+    for directory in one_of_each.values() {
         done =
             done.and(fs::write(&unlock, line(directory)).map_err(FileError::io("write", &unlock)));
     }
     Ok(done?)
+}
+
+/// The file systems of which the server may hold something, by the major and minor number of each, and a directory of it:
+/// those that are mounted (proc_pid_mountinfo(5)), and those of these directories. One that is gone holds nothing.
+fn held(mounts: &str, root: &Path, directories: &BTreeSet<&str>) -> BTreeMap<(u64, u64), String> {
+    let mut all = file_systems_below(mounts, root);
+    for directory in directories {
+        if let Ok(about) = fs::metadata(directory) {
+            let device = (major(about.dev()), minor(about.dev()));
+            all.entry(device).or_insert_with(|| (*directory).to_owned());
+        }
+    }
+    all
 }
 
 /// Ends a client of NFS 4 with all that it holds. One that has gone meanwhile holds nothing (`client_ctl_write` in
@@ -296,6 +306,25 @@ mod tests {
         assert_eq!(line("/my pool"), "/my\\040pool\n");
         assert_eq!(superblock(7, 0), "07:00");
         assert_eq!(superblock(253, 16), "fd:10");
+    }
+
+    #[test]
+    fn a_pool_s_file_systems_are_let_go_whatever_of_them_was_exported() {
+        let mounts = "40 22 0:32 / /tank rw - zfs tank rw\n\
+                      41 40 0:33 / /tank/home rw - zfs tank/home rw\n\
+                      42 41 0:34 / /tank/home/ann rw - zfs tank/home/ann rw\n\
+                      43 22 0:35 / /else rw - zfs else rw\n";
+        let found = held(
+            mounts,
+            Path::new("/tank"),
+            &["/tank/home", "/tank/gone"].into(),
+        );
+        let places: Vec<&str> = found.values().map(String::as_str).collect();
+        assert_eq!(places, ["/tank", "/tank/home", "/tank/home/ann"]);
+        // A pool without a mount of its own.
+        let here = env!("CARGO_MANIFEST_DIR");
+        let found = held(mounts, Path::new(here), &[here].into());
+        assert_eq!(found.into_values().collect::<Vec<_>>(), [here]);
     }
 
     #[test]

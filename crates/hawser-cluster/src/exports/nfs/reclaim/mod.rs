@@ -33,7 +33,7 @@ use super::table::{Found, Pair};
 use crate::addresses;
 use crate::corosync::Conf;
 use crate::exports::desired::Desired;
-use crate::exports::host::{Parameters, devices_below};
+use crate::exports::host::{Parameters, file_systems_below};
 use crate::hex;
 use crate::plan::COROSYNC_CONF;
 use record::Nfs4Client;
@@ -285,7 +285,7 @@ fn present(parameters: &Parameters, database: &Path) -> Result<Record, NfsError>
     let listed = tracked::all(database).map_err(tracked)?;
     let mounts = mountinfo::OWN;
     let mounts = fs::read_to_string(mounts).map_err(FileError::io("read", mounts))?;
-    let devices = devices_below(&mounts, &parameters.root).into_iter();
+    let devices = file_systems_below(&mounts, &parameters.root).into_keys();
     let devices = devices.map(|(major, minor)| superblock(major, minor));
     let connected = clients::connected(&parameters.portals);
     let here = clients::of_pool(&connected, &devices.collect());

@@ -118,7 +118,7 @@ fn by_copy(here: &Here, pool: &str) -> Result<Health, ServiceError> {
 
 /// Whether the storage of what runs answers. Changes may be made meanwhile.
 fn answers(here: &Here, saved: &Saved, until: Deadline) -> Result<Health, ServiceError> {
-    let Some(what) = dead(here, &saved.desired, until) else {
+    let Some(what) = dead(here, saved, until) else {
         return Ok(Health::Running);
     };
     let pool = &saved.parameters.pool;
@@ -152,15 +152,17 @@ fn asked(
     Ok(Health::of(all))
 }
 
-/// A volume of the pool that cannot be read. One is asked: they lie on the same storage.
-fn dead(here: &Here, desired: &Desired, until: Deadline) -> Option<String> {
-    let unit = desired.units.values().next()?;
-    let error = (here.read)(Path::new(&unit.path), until).err()?;
+/// What of the pool cannot be read. One volume is asked, since they lie on the same storage; a pool without volumes, which offers
+/// directories, has its file of exports read.
+fn dead(here: &Here, saved: &Saved, until: Deadline) -> Option<String> {
+    let unit = saved.desired.units.values().next();
+    let path = unit.map_or_else(|| saved.parameters.file(), |unit| unit.path.clone().into());
+    let error = (here.read)(&path, until).err()?;
     let why = match error.kind() {
         ErrorKind::TimedOut => "its storage does not answer".to_owned(),
         _ => error.to_string(),
     };
-    Some(format!("{} cannot be read: {why}", unit.path))
+    Some(format!("{} cannot be read: {why}", path.display()))
 }
 
 impl Health {
@@ -183,5 +185,34 @@ impl Health {
             missing.extend(said);
         }
         Self::Broken(missing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use super::*;
+
+    #[test]
+    fn a_pool_without_volumes_has_its_file_of_exports_read() {
+        let saved = Saved {
+            parameters: Parameters::of("tank"),
+            desired: Desired::default(),
+            before: Vec::new(),
+            marks: BTreeMap::new(),
+            portals: BTreeSet::new(),
+            made: None,
+            volumes: BTreeMap::new(),
+        };
+        let here = Here {
+            read: Box::new(|_, _| Err(ErrorKind::TimedOut.into())),
+            ..Here::default()
+        };
+        let said = dead(&here, &saved, Deadline::after(LOOK)).unwrap();
+        assert_eq!(
+            said,
+            "/tank/exports.toml cannot be read: its storage does not answer"
+        );
     }
 }

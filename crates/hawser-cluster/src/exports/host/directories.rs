@@ -8,10 +8,10 @@ use hawser_files::{FileError, Folder};
 use hawser_model::mountinfo;
 
 use super::list::ListError;
-use super::mounts::Mount;
+use super::mounts::{Mount, is_mounted};
 use super::parameters::Parameters;
 use super::volumes::file_identity;
-use super::zfs::{FileSystem, file_systems, not_mounted};
+use super::zfs::{FileSystem, file_systems, left_to_others, not_mounted};
 use crate::exports::file::ExportsFile;
 use crate::exports::nfs::Directory;
 use crate::exports::resolve::ExportsError;
@@ -85,7 +85,10 @@ fn look(
                 why: missing.why,
             }));
         }
+        let hides =
+            left_to_others(zfs, mounts).filter(|_| !is_mounted(mounts, &path.to_string_lossy()));
         directories.push(Directory {
+            not_mounted: hides.map(|it| it.name.clone()),
             identity: file_identity(&about, &name),
             // mountd looks for what a client asks for by its real name.
             path: path.display().to_string(),
@@ -162,5 +165,16 @@ mod tests {
         assert!(refused.starts_with(named), "{refused}");
         let mounts = format!("{mounts}41 40 0:33 / {home} rw - zfs tank/home rw\n");
         assert_eq!(look_at("home/a", &zfs, &mounts).unwrap(), [below]);
+
+        // Any folder may be where one belongs that ZFS does not mount.
+        let zfs = listed("tank/mail\ton\t-\tlegacy\n").unwrap();
+        let hides = |mounts: &str| {
+            look_at("home", &zfs, mounts).unwrap()[0]
+                .not_mounted
+                .clone()
+        };
+        assert_eq!(hides("").as_deref(), Some("tank/mail"));
+        let mounts = format!("41 40 0:33 / {home} rw - zfs tank/mail rw\n");
+        assert_eq!(hides(&mounts), None);
     }
 }

@@ -3,16 +3,18 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use hawser_model::mountinfo;
+
 use super::list::{ListError, lines, output};
 use super::mounts::on_top;
 
-/// A file system that has a place of its own.
+/// A file system that is to be mounted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileSystem {
     /// Its name: `tank/home`.
     pub name: String,
-    /// Where it is to be mounted.
-    place: PathBuf,
+    /// Where ZFS mounts it; `None`: somebody else does (`mountpoint=legacy`).
+    place: Option<PathBuf>,
     /// Why an import does not mount it, if that is known.
     pub why: Option<&'static str>,
 }
@@ -22,7 +24,9 @@ pub fn file_systems(pool: &str) -> Result<Vec<FileSystem>, ListError> {
     let columns = "name,canmount,keystatus,mountpoint";
     let text = output(&format!("zfs list -H -r -t filesystem -o {columns}"), pool)?;
     let real = |it: FileSystem| FileSystem {
-        place: fs::canonicalize(&it.place).unwrap_or(it.place),
+        place: it
+            .place
+            .map(|place| fs::canonicalize(&place).unwrap_or(place)),
         ..it
     };
     Ok(listed(&text)?.into_iter().map(real).collect())
@@ -39,11 +43,10 @@ pub(super) fn listed(text: &str) -> Result<Vec<FileSystem>, ListError> {
             ("noauto", _) => Some("canmount=noauto"),
             _ => None,
         };
-        // `none` and `legacy`: where it is to be, ZFS does not know.
-        let has_place = canmount != "off" && place.starts_with('/');
-        Some(has_place.then(|| FileSystem {
+        let is_mounted = canmount != "off" && place != "none";
+        Some(is_mounted.then(|| FileSystem {
             name: name.to_owned(),
-            place: place.into(),
+            place: place.starts_with('/').then(|| place.into()),
             why,
         }))
     };
@@ -56,11 +59,21 @@ pub(super) fn listed(text: &str) -> Result<Vec<FileSystem>, ListError> {
 /// The file system that this path is to be in and is not, since it is not mounted. `mounts`: proc_pid_mountinfo(5).
 pub fn not_mounted<'a>(all: &'a [FileSystem], mounts: &str, path: &Path) -> Option<&'a FileSystem> {
     let seen = on_top(mounts, path).map(|it| PathBuf::from(it.place));
-    let is_seen = |it: &FileSystem| seen.as_ref().is_some_and(|at| at.starts_with(&it.place));
-    let above = all.iter().filter(|it| path.starts_with(&it.place));
-    above
-        .filter(|it| !is_seen(it))
-        .max_by_key(|it| it.place.components().count())
+    let is_seen = |place: &Path| seen.as_ref().is_some_and(|at| at.starts_with(place));
+    let placed = all.iter().filter_map(|it| Some((it, it.place.as_deref()?)));
+    let missing = placed.filter(|(_, place)| path.starts_with(place) && !is_seen(place));
+    let nearest = missing.max_by_key(|(_, place)| place.components().count());
+    nearest.map(|(it, _)| it)
+}
+
+/// One that somebody else than ZFS is to mount, and nobody has. `mounts`: proc_pid_mountinfo(5).
+pub fn left_to_others<'a>(all: &'a [FileSystem], mounts: &str) -> Option<&'a FileSystem> {
+    let is_there = |name: &str| {
+        let mut zfs = mountinfo::mounted(mounts).filter(|it| it.fstype == "zfs");
+        zfs.any(|it| it.source == name)
+    };
+    let mut others = all.iter().filter(|it| it.place.is_none());
+    others.find(|it| !is_there(&it.name))
 }
 
 #[cfg(test)]
@@ -114,5 +127,10 @@ mod tests {
         let home = format!("{mounts}44 40 0:36 / /tank/home rw - zfs tank/home rw\n");
         assert_eq!(not_mounted(&all, &home, Path::new("/tank/home/x")), None);
         assert!(listed("tank\ton\n").is_err());
+        // Where it is to be, nobody knows.
+        let left = |mounts: &str| left_to_others(&all, mounts).map(|it| it.name.clone());
+        assert_eq!(left(mounts).as_deref(), Some("tank/legacy"));
+        let there = format!("{mounts}45 40 0:37 / /tank/mail rw - zfs tank/legacy rw\n");
+        assert_eq!(left(&there), None);
     }
 }

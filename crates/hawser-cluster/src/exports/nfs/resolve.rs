@@ -22,15 +22,21 @@ pub struct Directory {
     pub identity: String,
     /// Where it is: `/tank/home`.
     pub path: String,
+    /// A ZFS file system of the pool that somebody else than ZFS is to mount, and nobody has: perhaps here, where nothing is mounted.
+    pub not_mounted: Option<String>,
 }
 
 /// What is exported, by path. Remembers the numbers that it gives.
+///
+/// # Errors
+/// A directory that had another one's contents, which a file system that is not mounted may have. Clients would take its
+/// parent's folder for it.
 pub fn resolve(
     file: &ExportsFile,
     directories: &[Directory],
     state: &mut State,
     pool: &str,
-) -> BTreeMap<String, DesiredDirectory> {
+) -> Result<BTreeMap<String, DesiredDirectory>, ExportsError> {
     // A clone of a dataset has the inodes and the times of its origin: then the name is part of what each is known by.
     let known_by = |directory: &Directory| {
         let alike = directories
@@ -45,14 +51,21 @@ pub fn resolve(
     let mut desired: BTreeMap<String, DesiredDirectory> = BTreeMap::new();
     for directory in directories {
         let identity = known_by(directory);
-        let known = state.directories.remove(&identity).or_else(|| {
+        let mut known = state.directories.remove(&identity);
+        if known.is_none() {
             // A directory restored from a backup has a new identity and the old name.
             let gone = state.directories.iter().find(|(identity, known)| {
                 known.name == directory.name && !there.contains(identity.as_str())
             });
-            let identity = gone.map(|(identity, _)| identity.clone())?;
-            state.directories.remove(&identity)
-        });
+            let gone = gone.map(|(identity, _)| identity.clone());
+            if let (Some(_), Some(dataset)) = (&gone, &directory.not_mounted) {
+                return Err(ExportsError::NotTheSame {
+                    directory: directory.name.clone(),
+                    dataset: dataset.clone(),
+                });
+            }
+            known = gone.and_then(|identity| state.directories.remove(&identity));
+        }
         let fsid = known.map_or_else(|| new_fsid(state, pool, &directory.name), |k| k.fsid);
         let entries = file.nfs.iter().filter(|e| *e.directory == directory.name);
         let mut clients = BTreeMap::new();
@@ -74,7 +87,7 @@ pub fn resolve(
         let remembered = RememberedDirectory { name, fsid };
         state.directories.insert(identity, remembered);
     }
-    desired
+    Ok(desired)
 }
 
 /// The units that would be files below an exported directory: what one client has as a file, no other must have as a

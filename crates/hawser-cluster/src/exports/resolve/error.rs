@@ -181,6 +181,18 @@ pub enum ExportsError {
         /// Why it is not, if that is known.
         why: Option<&'static str>,
     },
+    /// A directory that another one has taken the place of.
+    #[error(
+        "directory \"{directory}\" is not the one that was exported before, and the ZFS file system {dataset}, which is mounted by \
+         others than ZFS (mountpoint=legacy), is not mounted: if it belongs there, clients would write to the folder below it; \
+         mount it first, or say that it never is (zfs set canmount=off {dataset})"
+    )]
+    NotTheSame {
+        /// The directory.
+        directory: String,
+        /// The file system.
+        dataset: String,
+    },
     /// A serial number that another unit has.
     #[error("\"{unit}\" is to have the serial number {serial}, which \"{other}\" has")]
     SerialTaken {

@@ -208,7 +208,8 @@ pub fn wanted(parameters: &Parameters) -> Result<Wanted, ServiceError> {
     if parameters.authority.is_empty() && desired.targets.keys().any(unnamed) {
         return Err(ServiceError::NoAuthority { path: shown });
     }
-    desired.nfs = resolve_nfs(&file, &directories, &mut state, &parameters.pool);
+    let nfs = resolve_nfs(&file, &directories, &mut state, &parameters.pool);
+    desired.nfs = nfs.map_err(|error| wrong(vec![error]))?;
     let clients = match read(Record::FILE, Expected::OF_ROOT) {
         Ok(text) => text.map_or(Ok(Record::default()), |text| Record::parse(&text)),
         Err(error) => Err(error.to_string()),

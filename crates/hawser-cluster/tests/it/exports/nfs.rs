@@ -31,6 +31,7 @@ fn directory(name: &str, identity: &str) -> Directory {
         name: name.into(),
         identity: identity.into(),
         path: format!("/tank/{name}"),
+        not_mounted: None,
     }
 }
 
@@ -40,7 +41,7 @@ fn wanted(
     state: &mut State,
 ) -> BTreeMap<String, DesiredDirectory> {
     let file = parse(text, "exports.toml").unwrap_or_else(|errors| panic!("{errors}"));
-    resolve(&file, directories, state, "tank")
+    resolve(&file, directories, state, "tank").unwrap()
 }
 
 /// What the table has once these were done, as `exportfs` does them.
@@ -133,8 +134,40 @@ fn clients_know_a_directory_by_the_same_number_after_a_rename_and_a_restore() {
         &[directory("a", "inode:7:1")],
         &mut State::default(),
         "pond",
-    );
+    )
+    .unwrap();
     assert_ne!(other["/tank/a"].fsid, second);
+}
+
+#[test]
+fn a_folder_below_a_file_system_that_others_mount_does_not_take_its_number() {
+    let file = parse(
+        "[[nfs]]\ndirectory = \"mail\"\nclients = [\"*\"]\n",
+        "exports.toml",
+    )
+    .unwrap();
+    let hides = |identity: &str| Directory {
+        not_mounted: Some("tank/mail".into()),
+        ..directory("mail", identity)
+    };
+    let mut state = State::default();
+    // Nothing is known of it, or it is the same folder as before.
+    for _ in 0..2 {
+        resolve(&file, &[hides("inode:300:5")], &mut state, "tank").unwrap();
+    }
+    let mut state = State::default();
+    resolve(
+        &file,
+        &[directory("mail", "inode:34:7")],
+        &mut state,
+        "tank",
+    )
+    .unwrap();
+    let before = state.clone();
+    let refused = resolve(&file, &[hides("inode:300:5")], &mut state, "tank").unwrap_err();
+    let named = "directory \"mail\" is not the one that was exported before, and the ZFS file system tank/mail";
+    assert!(refused.to_string().starts_with(named), "{refused}");
+    assert_eq!(state, before);
 }
 
 #[test]

@@ -62,6 +62,12 @@ pub enum VolumesError {
         "volume {0} has no device, since its key is not loaded: zfs load-key {0}, or do not offer it"
     )]
     Locked(String),
+    /// A logical volume that is left inactive.
+    #[error(
+        "volume {0} has no device, since LVM leaves it inactive (a thin snapshot is): lvchange --setactivationskip n {0}, or do not \
+         offer it"
+    )]
+    Inactive(String),
     /// A zvol that is to have no device.
     #[error(
         "volume {0} has no device, since its volmode is none: zfs set volmode=dev {0}, or do not offer it"
@@ -86,7 +92,7 @@ pub fn find(
     file: &ExportsFile,
 ) -> Result<Vec<Volume>, VolumesError> {
     let volumes = if let Some(group) = &parameters.volume_group {
-        lvm(group, &parameters.root)?
+        lvm(group, &parameters.root, file)?
     } else if let Some(pool) = mount.zpool() {
         zfs(pool, file)?
     } else {
@@ -289,13 +295,13 @@ fn wait(volumes: &[Volume], file: &ExportsFile, until: Deadline) -> Result<(), V
     Ok(())
 }
 
-fn lvm(group: &str, root: &Path) -> Result<Vec<Volume>, VolumesError> {
+fn lvm(group: &str, root: &Path, file: &ExportsFile) -> Result<Vec<Volume>, VolumesError> {
     let columns = "--separator=\t --options=lv_name,lv_uuid,lv_size,lv_attr,lv_path";
     let text = output(
         &format!("lvs --noheadings --nosuffix --units=b {columns}"),
         group,
     )?;
-    let mut volumes = lvm_volumes(&text)?;
+    let mut volumes = activated(lvm_volumes(&text)?, group, file)?;
     // The volume that holds the pool's own files is none that is offered.
     let own = fs::metadata(root).map(|about| about.dev()).ok();
     volumes.retain(|volume| {
@@ -305,7 +311,13 @@ fn lvm(group: &str, root: &Path) -> Result<Vec<Volume>, VolumesError> {
     Ok(volumes)
 }
 
-fn lvm_volumes(text: &str) -> Result<Vec<Volume>, ListError> {
+/// A logical volume, and whether the group's activation leaves it out.
+struct LogicalVolume {
+    volume: Volume,
+    skipped: bool,
+}
+
+fn lvm_volumes(text: &str) -> Result<Vec<LogicalVolume>, ListError> {
     let one = |line: &str| {
         let columns: Vec<&str> = line.trim_start().split('\t').collect();
         let [name, uuid, bytes, attributes, path] = columns[..] else {
@@ -320,9 +332,35 @@ fn lvm_volumes(text: &str) -> Result<Vec<Volume>, ListError> {
         };
         // lvs(8), lv_attr, volume type: no snapshots, thin pools, images of mirrors, …
         let kind = attributes.chars().next()?;
-        Some("-mMoOrRCV".contains(kind).then_some(volume))
+        // The tenth: a thin snapshot is made so (lvmthin(7)).
+        let skipped = attributes.chars().nth(9) == Some('k');
+        Some(
+            "-mMoOrRCV"
+                .contains(kind)
+                .then_some(LogicalVolume { volume, skipped }),
+        )
     };
     Ok(lines(text, "lvs", one)?.into_iter().flatten().collect())
+}
+
+/// All that the next head has as well: what the activation of the group leaves out is there only where somebody has activated it
+/// by hand. One that the file names and that has no device is an error.
+fn activated(
+    all: Vec<LogicalVolume>,
+    group: &str,
+    file: &ExportsFile,
+) -> Result<Vec<Volume>, VolumesError> {
+    let mut volumes = Vec::new();
+    for LogicalVolume { volume, skipped } in all {
+        let named = file.names(&volume.name);
+        if skipped && named && !Path::new(&volume.path).exists() {
+            return Err(VolumesError::Inactive(format!("{group}/{}", volume.name)));
+        }
+        if named || !skipped {
+            volumes.push(volume);
+        }
+    }
+    Ok(volumes)
 }
 
 #[cfg(test)]

@@ -73,12 +73,24 @@ fn logical_volumes_without_pools_and_snapshots() {
                 pool\tUUID-P\t4096\ttwi-aotz--\t\n  \
                 thin\tUUID-T\t2048\tVwi-a-tz--\t/dev/vg/thin\n  \
                 snap\tUUID-S\t2048\tswi-a-s---\t/dev/vg/snap\n";
-    let names: Vec<String> = lvm_volumes(text)
-        .unwrap()
-        .into_iter()
-        .map(|volume| volume.name)
-        .collect();
-    assert_eq!(names, ["a", "thin"]);
+    let with = |text: &str, file: &str| -> Result<Vec<String>, VolumesError> {
+        let file = parse(file, "exports.toml").unwrap();
+        let volumes = activated(lvm_volumes(text).unwrap(), "vg", &file)?;
+        Ok(volumes.into_iter().map(|volume| volume.name).collect())
+    };
+    assert_eq!(with(text, "").unwrap(), ["a", "thin"]);
+    // No head that takes the pool over has it.
+    let snapshot = "  thin0\tUUID-0\t2048\tVwi---tz-k\t/dev/vg/thin0\n";
+    let more = format!("{text}{snapshot}");
+    assert_eq!(with(&more, "").unwrap(), ["a", "thin"]);
+    let named = "[[unit]]\nvolume = \"thin0\"\n";
+    let refused = with(&more, named).unwrap_err().to_string();
+    assert!(
+        refused.starts_with("volume vg/thin0 has no device, since LVM leaves it inactive"),
+        "{refused}"
+    );
+    let by_hand = more.replace("/dev/vg/thin0", "/dev/null");
+    assert_eq!(with(&by_hand, named).unwrap(), ["a", "thin", "thin0"]);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use hawser_model::cluster_file::SecretRef;
 use hawser_tool::Deadline;
 use sha2::{Digest as _, Sha256};
 
-use super::entries::{GROUP, OFFLOADS, number, size};
+use super::entries::{COMPANY_ID, GROUP, OFFLOADS, number, size};
 use super::plan::{Entry, Operation, Tree};
 use crate::exports::desired::is_iscsi_name;
 
@@ -105,7 +105,7 @@ impl Configfs {
                     "enable",
                     "attrib/block_size",
                     "wwn/vpd_unit_serial",
-                    "wwn/company_id",
+                    COMPANY_ID,
                 ];
                 let offloads = OFFLOADS.into_iter().map(|(name, _)| name);
                 for name in names.into_iter().chain(offloads).chain(cache) {

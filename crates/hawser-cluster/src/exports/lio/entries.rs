@@ -52,6 +52,17 @@ pub enum Is {
 /// The only portal group of a target: it has one set of addresses.
 pub(super) const GROUP: &str = "tpgt_1";
 
+/// Below a unit: where the kernel is told what clients have registered of it.
+pub(super) const REGISTRATIONS: &str = "pr/res_aptpl_metadata";
+
+/// Below a unit: the company in its NAA identifier (`target_wwn_company_id_show`).
+pub(super) const COMPANY_ID: &str = "wwn/company_id";
+
+/// A company as the kernel has it.
+pub(super) fn company_id(company: &str) -> String {
+    format!("0x{company}")
+}
+
 /// Whether a unit lets its clients do something, if that is known.
 type May = fn(&DesiredUnit) -> Option<bool>;
 
@@ -180,13 +191,13 @@ impl List<'_> {
         // Since Linux 5.9, and only before a target shows the unit (`target_wwn_company_id_store`). An older kernel
         // has no such file, and the start fails and names it rather than show another disk.
         if let Some(company) = &unit.company {
-            self.fixed(&folder, "wwn/company_id", format!("0x{company}"));
+            self.fixed(&folder, COMPANY_ID, company_id(company));
         }
         // Known by that serial number, and only before a target shows the unit (`target_pr_res_aptpl_metadata_store`).
         let registrations = self.reservations.of_units.get(serial);
         for registration in registrations.into_iter().flatten() {
             let order = Is::Once(registration.to_string());
-            self.add(format!("{folder}/pr/res_aptpl_metadata"), order);
+            self.add(format!("{folder}/{REGISTRATIONS}"), order);
         }
     }
 

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hawser_model::cluster_file::SecretRef;
 
-use super::entries::{Digest, GROUP, Is, WantedEntry};
+use super::entries::{COMPANY_ID, Digest, GROUP, Is, REGISTRATIONS, WantedEntry, company_id};
+use crate::exports::desired::COMPANY;
 
 /// What is there, as far as it is the pool's, by paths relative to `/sys/kernel/config/target`.
 pub type Tree = BTreeMap<String, Entry>;
@@ -65,7 +66,10 @@ pub fn plan(wanted: &[WantedEntry], found: &Tree, stale: &BTreeSet<String>) -> V
         .iter()
         .map(|entry| (entry.path.as_str(), &entry.is))
         .collect();
-    let going = going(&by_path, found, stale);
+    let mut anew = stale.clone();
+    anew.extend(untold(wanted, found));
+    anew.extend(others_company(&by_path, found));
+    let going = going(&by_path, found, &anew);
     let mut operations = removals(&going, found);
     let mut new: BTreeSet<&str> = BTreeSet::new();
     let mut off: BTreeSet<String> = BTreeSet::new();
@@ -149,6 +153,39 @@ fn ancestors(path: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(path.rsplit_once('/').map(|(parent, _)| parent), |path| {
         path.rsplit_once('/').map(|(parent, _)| parent)
     })
+}
+
+/// Units that a start has made which was ended before a target showed them: what is told once cannot be read back, and what
+/// clients have registered is told last.
+fn untold(wanted: &[WantedEntry], found: &Tree) -> BTreeSet<String> {
+    let links_of_wanted = wanted.iter().filter_map(|entry| match &entry.is {
+        Is::Link { to } => Some(to.as_str()),
+        _ => None,
+    });
+    let links_of_found = found.values().filter_map(|entry| match entry {
+        Entry::Link(to) => Some(to.as_str()),
+        _ => None,
+    });
+    let (to_be_shown, shown): (BTreeSet<&str>, BTreeSet<&str>) =
+        (links_of_wanted.collect(), links_of_found.collect());
+    let told = wanted.iter().filter_map(|entry| match &entry.is {
+        Is::Once(_) => entry.path.strip_suffix(REGISTRATIONS)?.strip_suffix('/'),
+        _ => None,
+    });
+    let lost = told.filter(|unit| to_be_shown.contains(unit) && !shown.contains(unit));
+    lost.map(str::to_owned).collect()
+}
+
+/// Units that have a company of their own which is no longer wanted: a unit that is made has LIO's, so clients of the next head
+/// would see another disk.
+fn others_company(wanted: &BTreeMap<&str, &Is>, found: &Tree) -> BTreeSet<String> {
+    let own = Entry::Value(company_id(COMPANY));
+    let others = found.iter().filter_map(|(path, entry)| {
+        let unit = path.strip_suffix(COMPANY_ID)?.strip_suffix('/')?;
+        let wanted = wanted.contains_key(unit) && !wanted.contains_key(path.as_str());
+        (wanted && *entry != own).then(|| unit.to_owned())
+    });
+    others.collect()
 }
 
 /// What has to go: what is not wanted, what must be made anew, and whatever hangs on that.

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use hawser_cluster::exports::lio::reservations::Reservations;
+use hawser_cluster::exports::lio::reservations::{self, Reservations};
 use hawser_cluster::exports::lio::{
     Configfs, Entry, Operation, Tree, WantedEntry, backstore, entries, notable, plan,
 };
@@ -116,6 +116,7 @@ impl Kernel {
                 ("enable", "0"),
                 ("udev_path", ""),
                 ("wwn/vpd_unit_serial", ""),
+                ("wwn/company_id", "0x001405"),
             ],
             ["iscsi", _, GROUP] => &[
                 ("attrib/generate_node_acls", "0"),
@@ -211,6 +212,11 @@ impl Kernel {
             );
         }
         match name {
+            "res_aptpl_metadata" => {
+                let told = format!("{device}/registered");
+                let before = self.value(&told).unwrap_or_default();
+                return self.set(told.clone(), &format!("{before}{text}\n"));
+            }
             "control" => {
                 assert_eq!(self.value(&format!("{device}/enable")), Some("0"));
                 return self.set(format!("{device}/told"), text);
@@ -266,7 +272,8 @@ impl Kernel {
 
     /// What a look at the kernel finds of it.
     fn found(&self) -> Tree {
-        let seen = |(path, _): &(&String, &Entry)| !path.ends_with("/told");
+        let hidden = ["/told", "/registered"];
+        let seen = |(path, _): &(&String, &Entry)| !hidden.iter().any(|it| path.ends_with(it));
         let all = self.0.iter().filter(seen);
         all.map(|(path, entry)| (path.clone(), entry.clone()))
             .collect()
@@ -379,6 +386,68 @@ fn the_operations_for_a_file_of_everything() {
     write!(out, "\nstart\n{}\nstop\n", raw(&operations)).unwrap();
     out += &raw(&plan(&[], &kernel.found(), &none()));
     compare(&folder("lio").join("operations.txt"), &out);
+}
+
+/// As the kernel wrote what a client has registered.
+const REGISTERED: &str = "PR_REG_START: 0\ninitiator_fabric=iSCSI\ninitiator_node=iqn.2026-01.lab:client1\n\
+    sa_res_key=43969\nres_holder=0\nres_all_tg_pt=0\nmapped_lun=1\ntarget_fabric=iSCSI\n\
+    target_node=iqn.2026-01.lab:tank\ntpgt=1\nport_rtpi=1\ntarget_lun=1\nPR_REG_END: 0\n\0";
+
+#[test]
+fn what_clients_have_registered_is_told_wherever_a_start_before_was_killed() {
+    let (desired, _) = desired("", &[volume("a", "1"), volume("b", "2")], &State::default());
+    let registrations = reservations::parse(REGISTERED).unwrap().0;
+    let of_units = desired
+        .units
+        .keys()
+        .map(|serial| (serial.clone(), registrations.clone()));
+    let reservations = Reservations {
+        of_units: of_units.collect(),
+        ..Reservations::default()
+    };
+    let entries = entries(POOL, &desired, &BTreeMap::new(), &reservations);
+    let operations = plan(&entries, &Tree::new(), &none());
+    for killed in 0..=operations.len() {
+        let mut kernel = Kernel::default();
+        kernel.apply(&operations[..killed]);
+        kernel.apply(&plan(&entries, &kernel.found(), &none()));
+        for (serial, unit) in &desired.units {
+            let told = format!("{}/registered", backstore(POOL, serial, unit));
+            let told = kernel
+                .value(&told)
+                .unwrap_or_else(|| panic!("killed at {killed}"));
+            assert_eq!(told.lines().count(), 1, "killed at {killed}: {told}");
+        }
+        assert_eq!(plan(&entries, &kernel.found(), &none()), []);
+    }
+}
+
+#[test]
+fn a_company_that_is_no_longer_wanted_goes_at_the_next_start_and_not_at_a_takeover() {
+    let naa = "6589cfc000000a1b2c3d4e5f60718293";
+    let unit = |what: &str| format!("[[unit]]\nvolume = \"a\"\n{what}\n");
+    let volumes = [volume("a", "1")];
+    let (with, state) = desired(
+        &unit(&format!("naa = \"{naa}\"")),
+        &volumes,
+        &State::default(),
+    );
+    let serial = with.units.keys().next().unwrap();
+    let (without, _) = desired(&unit(&format!("serial = \"{serial}\"")), &volumes, &state);
+    assert!(without.units.contains_key(serial));
+    let mut kernel = Kernel::default();
+    let company = |kernel: &Kernel| {
+        let store = backstore(POOL, serial, &without.units[serial]);
+        kernel
+            .value(&format!("{store}/wwn/company_id"))
+            .unwrap()
+            .to_owned()
+    };
+    kernel.apply(&plan(&wanted(&with), &kernel.found(), &none()));
+    assert_eq!(company(&kernel), "0x589cfc");
+    kernel.apply(&plan(&wanted(&without), &kernel.found(), &none()));
+    assert_eq!(company(&kernel), "0x001405");
+    assert_eq!(plan(&wanted(&without), &kernel.found(), &none()), []);
 }
 
 #[test]

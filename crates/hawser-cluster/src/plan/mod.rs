@@ -34,8 +34,6 @@ mod waits;
 mod watch_unit;
 mod words;
 
-use std::collections::BTreeSet;
-
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
 
@@ -155,7 +153,11 @@ pub fn plan(
     let mut in_the_way = theirs::in_the_way(&desired, &live);
     in_the_way.extend(kept::otherwise(&desired, &live));
     let reaction = match facts.cib.is_some() && !grouped::is_grouped(&in_the_way) {
-        true => Reaction::ask(simulator, &live, &started(facts, &live), &cib_stages)?,
+        true => {
+            let started = started(facts);
+            let joined = with_nodes(&live, &started, &numbering);
+            Reaction::ask(simulator, &joined, &started, &cib_stages)?
+        }
         false => Reaction::default(),
     };
     let stages = stages::Stages {
@@ -205,16 +207,27 @@ pub fn plan(
     })
 }
 
-/// The heads of a cluster that are started, of those that it knows.
-fn started<'a>(facts: &'a Facts, live: &Element) -> Vec<&'a HostName> {
-    let nodes = live.at(&["configuration", "nodes"]).into_iter();
-    let known: BTreeSet<&str> = nodes
-        .flat_map(|nodes| nodes.all("node"))
-        .filter_map(|node| node.get("uname"))
-        .collect();
-    let nodes = facts.nodes.iter();
-    let started = nodes.filter(|(name, there)| !there.running && known.contains(name.as_str()));
-    started.map(|(name, _)| name).collect()
+/// The heads of a cluster that are started.
+fn started(facts: &Facts) -> Vec<&HostName> {
+    let nodes = facts.nodes.iter().filter(|(_, there)| !there.running);
+    nodes.map(|(name, _)| name).collect()
+}
+
+/// A CIB with the nodes that it does not know yet, as Pacemaker enters one that joins.
+fn with_nodes(live: &Element, joining: &[&HostName], numbering: &Numbering) -> Element {
+    let mut cib = live.clone();
+    let nodes = cib.first_or_new("configuration").first_or_new("nodes");
+    for node in joining {
+        let known = |it: &Element| it.get("uname") == Some(node.as_str());
+        let known = nodes.all("node").any(known);
+        if let (false, Some(id)) = (known, numbering.nodes.get(*node)) {
+            let new = Element::new("node")
+                .with("id", id.to_string())
+                .with("uname", node.as_str());
+            nodes.children.push(new);
+        }
+    }
+    cib
 }
 
 /// The difference to what Pacemaker reads, templates and references written out; what is written stands as it stood.

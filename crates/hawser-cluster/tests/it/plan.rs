@@ -489,7 +489,7 @@ fn a_fencing_level_of_a_pattern_is_removed_once() {
     assert_eq!(diff(&golden.cib(), &after).changes, []);
 }
 
-/// With automatic failback its pools go back to a head that is started.
+/// With automatic failback its pools go back to a head that is started, and to one that the cluster does not know yet.
 #[test]
 fn a_head_that_is_started_and_fetches_its_pools_is_told_as_disruptive() {
     let golden = Golden::named("lab");
@@ -505,22 +505,26 @@ fn a_head_that_is_started_and_fetches_its_pools_is_told_as_disruptive() {
         let alone = Scheduler
             .simulate(&running(&golden).to_text(), &down)
             .unwrap();
-        let alone = Element::parse(&alone.cib_after, "test").unwrap();
-        let mut facts = facts(&golden.file, &alone);
-        facts.nodes.get_mut("head1").unwrap().running = false;
-        let plan = plan(&golden.file, &facts, &Scheduler).unwrap();
-        let engine = plan
-            .report
-            .changes
-            .iter()
-            .find(|it| it.object == "engine on head1");
-        assert_eq!(engine.unwrap().disruptive, disrupts, "{}", plan.report);
-        let told = plan.report.consequence.join("\n");
-        assert_eq!(
-            told.contains("vmpool01 moves from head2 to head1"),
-            disrupts,
-            "{told}"
-        );
+        let known = Element::parse(&alone.cib_after, "test").unwrap();
+        let mut unknown = known.clone();
+        let is_it = |it: &Element| it.get("uname") == Some("head1");
+        let nodes = unknown.first_or_new("configuration").first_or_new("nodes");
+        nodes.children.retain(|node| !is_it(node));
+        unknown
+            .first_or_new("status")
+            .children
+            .retain(|state| !is_it(state));
+        for alone in [known, unknown] {
+            let mut facts = facts(&golden.file, &alone);
+            facts.nodes.get_mut("head1").unwrap().running = false;
+            let plan = plan(&golden.file, &facts, &Scheduler).unwrap();
+            let mut changes = plan.report.changes.iter();
+            let engine = changes.find(|it| it.object == "engine on head1");
+            assert_eq!(engine.unwrap().disruptive, disrupts, "{}", plan.report);
+            let told = plan.report.consequence.join("\n");
+            let moves = told.contains("vmpool01 moves from head2 to head1");
+            assert_eq!(moves, disrupts, "{told}");
+        }
     }
 }
 

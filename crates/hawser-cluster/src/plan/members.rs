@@ -1,6 +1,7 @@
 //! Members of the running cluster that are not in the file: a node that has another name there, and one that was left out.
 
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
@@ -13,7 +14,7 @@ use crate::xml::Element;
 /// A node as a `corosync.conf` has it.
 struct Known {
     name: String,
-    addresses: BTreeSet<String>,
+    addresses: BTreeSet<IpAddr>,
 }
 
 /// What is wrong with members that are not in the file.
@@ -38,7 +39,7 @@ fn renamed(file: &ClusterFile, facts: &Facts) -> Vec<Problem> {
         }
         let same = file.nodes.iter().find(|node| {
             let mut addresses = node.addresses.values();
-            addresses.any(|address| known.addresses.contains(&address.get().to_string()))
+            addresses.any(|address| known.addresses.contains(address.get()))
         });
         let Some(node) = same else { continue };
         let problem = Problem::Renamed {
@@ -81,9 +82,43 @@ fn known(facts: &Facts) -> impl Iterator<Item = Known> {
             let addresses = (0..8).filter_map(|link| node.value(&format!("ring{link}_addr")));
             Some(Known {
                 name: node.value("name")?.to_owned(),
-                addresses: addresses.map(str::to_owned).collect(),
+                addresses: addresses.filter_map(|it| it.parse().ok()).collect(),
             })
         });
         nodes.collect::<Vec<_>>()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use hawser_model::cluster_file::parse;
+
+    use super::*;
+    use crate::plan::NodeFacts;
+
+    #[test]
+    fn a_renamed_node_is_known_by_its_address_however_that_is_written() {
+        let text = "[cluster]\nname = \"t\"\n[[link]]\nname = \"r0\"\nnetwork = \"fd00::/64\"\n\
+                    [[node]]\nname = \"new\"\naddresses = { r0 = \"fd00::1\" }\n\
+                    [[node]]\nname = \"b\"\naddresses = { r0 = \"fd00::2\" }\n";
+        let file = parse(text, "hawser.toml").unwrap();
+        let conf =
+            "nodelist {\n node {\n name: old\n nodeid: 1\n ring0_addr: fd00:0:0::0001\n }\n}\n";
+        let node = NodeFacts {
+            running: true,
+            corosync_conf: Some(conf.into()),
+            ..NodeFacts::default()
+        };
+        let facts = Facts {
+            nodes: BTreeMap::from([("new".into(), node)]),
+            ..Facts::default()
+        };
+        let found = problems(&file, &facts);
+        assert!(
+            matches!(&found[..], [Problem::Renamed { old, .. }] if old == "old"),
+            "{found:?}"
+        );
+    }
 }

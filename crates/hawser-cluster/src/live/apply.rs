@@ -45,15 +45,25 @@ pub struct Applied {
 /// Why it was not, or not to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
-    /// Something on the nodes must be fixed first; nothing was changed.
-    #[error("nothing was changed; fix this first:\n{}", .0.join("\n"))]
-    Problems(Vec<String>),
-    /// Clients would notice it, and nobody has allowed that; nothing was changed.
+    /// Something on the nodes must be fixed first.
+    #[error("{}; fix this first:\n{}", so_far(*.begun), .problems.join("\n"))]
+    Problems {
+        /// Whether something was done before that was found; else nothing was changed.
+        begun: bool,
+        /// What.
+        problems: Vec<String>,
+    },
+    /// Clients would notice it, and nobody has allowed that.
     #[error(
-        "nothing was changed, because clients would notice:\n{}\n--allow-disruption does it all \
-         the same", .0.join("\n")
+        "{}, because clients would notice:\n{}\n--allow-disruption does it all the same",
+        so_far(*.begun), .changes.join("\n")
     )]
-    Disruptive(Vec<String>),
+    Disruptive {
+        /// Whether something was done before that, which no client noticed; else nothing was changed.
+        begun: bool,
+        /// What changes, and what Pacemaker does about it.
+        changes: Vec<String>,
+    },
     /// It is not what somebody reviewed.
     #[error(
         "{}:\n{}\n`hawser plan -o FILE` says what is to be done now", not_reviewed(*.begun), .differs.join("\n")
@@ -94,6 +104,13 @@ pub enum ApplyError {
 impl From<HostError> for ApplyError {
     fn from(error: HostError) -> Self {
         Self::Live(error.into())
+    }
+}
+
+fn so_far(begun: bool) -> &'static str {
+    match begun {
+        true => "what was planned first is done, and what is left was not begun",
+        false => "nothing was changed",
     }
 }
 
@@ -166,7 +183,10 @@ pub fn apply(
             return Ok(applied);
         }
         if !plan.report.problems.is_empty() {
-            return Err(ApplyError::Problems(plan.report.problems));
+            return Err(ApplyError::Problems {
+                begun: !first,
+                problems: plan.report.problems,
+            });
         }
         if !plan.under_way.is_empty() && !waited {
             // What is predicted for a cluster that is about to be another one would not come true.
@@ -185,7 +205,10 @@ pub fn apply(
             }
         }
         if (plan.is_disruptive() || !plan.taken.is_empty()) && !options.allow_disruption {
-            return Err(ApplyError::Disruptive(disruptive(&plan)));
+            return Err(ApplyError::Disruptive {
+                begun: !first,
+                changes: disruptive(&plan),
+            });
         }
         if std::mem::take(&mut first) {
             applied.changes.clone_from(&plan.report.changes);

@@ -164,7 +164,10 @@ fn what_clients_notice_must_be_allowed_of_a_reviewed_plan_too() {
     assert!(!plan.pacemaker.is_empty());
     let before = now(&cluster);
     let error = carry_out(&bench, &cluster, &plan, false).unwrap_err();
-    assert!(matches!(error, ApplyError::Disruptive(_)), "{error}");
+    assert!(
+        matches!(error, ApplyError::Disruptive { begun: false, .. }),
+        "{error}"
+    );
     assert_eq!(now(&cluster), before);
 
     // The pool is elsewhere by then: Pacemaker would do something else about the same changes.
@@ -209,6 +212,47 @@ fn what_somebody_adds_while_a_plan_is_done_is_not_done_with_it() {
         "{error}"
     );
     assert!(error.contains("stop-all-resources"), "{error}");
+}
+
+/// Somebody gives a pool's address to a resource of his own while the CIB is written for the first time.
+#[test]
+fn what_is_found_after_the_first_changes_does_not_say_that_nothing_was_changed() {
+    let bench = Bench::new();
+    let cluster = Cluster::bare(&bench.golden);
+    let theirs = r#"<primitive id="theirs" class="ocf" provider="heartbeat" type="IPaddr2"><instance_attributes id="theirs-i">
+        <nvpair id="theirs-ip" name="ip" value="ADDRESS"/></instance_attributes></primitive>"#;
+    let theirs = theirs.replace("ADDRESS", "10.72.2.207");
+    let mut said = |what: &str| {
+        if what.ends_with("to the CIB") {
+            let mut cluster = cluster.lock().unwrap();
+            let resources = cluster
+                .cib
+                .first_or_new("configuration")
+                .first_or_new("resources");
+            if !resources
+                .all("primitive")
+                .any(|it| it.get("id") == Some("theirs"))
+            {
+                resources
+                    .children
+                    .push(Element::parse(&theirs, "theirs").unwrap());
+            }
+        }
+    };
+    let ended = apply(
+        &bench.golden.file,
+        &mut heads(&cluster, &Wire::default()),
+        &bench.secrets(),
+        Options::default(),
+        &mut |_| Ok(()),
+        &mut said,
+    );
+    let error = ended.unwrap_err().to_string();
+    let begins = "what was planned first is done, and what is left was not begun; fix this first:";
+    assert!(
+        error.starts_with(begins) && error.contains("theirs"),
+        "{error}"
+    );
 }
 
 #[test]

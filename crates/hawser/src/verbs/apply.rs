@@ -182,7 +182,7 @@ fn run_on(
     applied.map_err(|e| {
         // Why a node was not reached says more than that it was not.
         let why: Vec<String> = match &e {
-            ApplyError::Problems(_) => reached.failed.iter().map(ToString::to_string).collect(),
+            ApplyError::Problems { .. } => reached.failed.iter().map(ToString::to_string).collect(),
             _ => Vec::new(),
         };
         miette::miette!("{}", [vec![e.to_string()], why].concat().join("\n"))

@@ -69,6 +69,14 @@ pub trait Fault {
     /// It could not be made; part of it may have been.
     fn make(&self, context: &DrillContext<'_>) -> Result<(), DrillError>;
 
+    /// What belongs to it and follows at once: it was made before.
+    ///
+    /// # Errors
+    /// It could not be done.
+    fn follow(&self, _: &DrillContext<'_>) -> Result<(), DrillError> {
+        Ok(())
+    }
+
     /// What shows that it is there now; `None`: nothing does.
     ///
     /// # Errors

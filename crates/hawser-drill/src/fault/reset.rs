@@ -27,7 +27,10 @@ impl Fault for Reset {
     }
 
     fn make(&self, context: &DrillContext<'_>) -> Result<(), DrillError> {
-        context.site.power_off(&self.head)?;
+        Ok(context.site.power_off(&self.head)?)
+    }
+
+    fn follow(&self, context: &DrillContext<'_>) -> Result<(), DrillError> {
         Ok(context.site.power_on(&self.head)?)
     }
 

@@ -285,6 +285,7 @@ impl Drill<'_> {
         });
         fault.make(context)?;
         let made = context.now();
+        fault.follow(context)?;
         let mut evidence = Ok(None);
         context.wait(context.patience(HAPPENS), || {
             evidence = fault.evidence(context);

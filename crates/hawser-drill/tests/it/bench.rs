@@ -103,6 +103,8 @@ pub struct World {
     pub no_copy: bool,
     /// Healed, it is whole after so many seconds.
     pub whole_after_s: f64,
+    /// How long its site takes to give a head power.
+    pub power_takes: Duration,
     /// Each of the client's writers has a write acknowledged so often, in microseconds.
     pub writes_every_us: u64,
 }
@@ -328,6 +330,7 @@ impl Bench {
             real: false,
             kernels: false,
             whole_after_s: WHOLE_AFTER_S,
+            power_takes: Duration::ZERO,
             writes_every_us: WRITES_EVERY_US,
         }
     }

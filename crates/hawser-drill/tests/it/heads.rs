@@ -19,6 +19,9 @@ use crate::bench::World;
 pub const FENCE_AGENT: &str = r#"<resource-agent name="fence_ipmilan"><actions><action name="on" automatic="0"/>
 <action name="off"/><action name="reboot"/><action name="status"/></actions></resource-agent>"#;
 
+/// How long a head that gets power is without its engine, in microseconds.
+const BOOTS_US: u64 = 2_000_000;
+
 struct Head {
     name: HostName,
     world: World,
@@ -103,11 +106,13 @@ hawser_host::answers! {
     LookAround: |ask, head| {
         let (world, name) = (&head.world, &head.name);
         world.story.as_ref().ok_or("nobody looks here")?;
-        let since = world.broken().on.get(name).copied().unwrap_or_default();
+        let on = world.broken().on.get(name).copied();
+        let since = world.now().0 - on.unwrap_or_default().0;
+        let boots = on.is_some() && since < BOOTS_US;
         Look {
             mounts: world.mounts(name),
             clock_us: world.now().0,
-            engine_us: ask.engine.then(|| world.now().0 - since.0),
+            engine_us: (ask.engine && !boots).then_some(since),
             nfs_grace: false,
         }
     };

@@ -57,8 +57,7 @@ fn what_every_scenario_breaks_is_taken_back_after_a_kill() {
     for scenario in breaking() {
         for seed in 0..6 {
             let world = killed(&bench, scenario, seed);
-            // A reset gives the power back itself.
-            let broken = !world.broken().is_nothing() || scenario.name == "reset";
+            let broken = !world.broken().is_nothing();
             assert!(broken, "{} breaks nothing", scenario.name);
             let healed = heal(&bench, &world);
             healed.unwrap_or_else(|e| panic!("{}: {e}", scenario.name));

@@ -130,6 +130,7 @@ impl Site for World {
             true => {}
             false => return Err(SiteError::for_good("planted")),
         }
+        self.clock.sleep(self.power_takes);
         self.gives_power(host);
         Ok(())
     }

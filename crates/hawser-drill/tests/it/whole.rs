@@ -211,6 +211,24 @@ fn on_real_heads_the_same_drill_is_judged_alike() {
     }
 }
 
+/// A BMC takes seconds to switch on a head that has died when it was switched off.
+#[test]
+fn a_reset_s_death_is_when_the_power_went() {
+    let again = Again::another("power-cut", "reset", false);
+    let made = |power_takes| {
+        let mut world = again.world();
+        world.power_takes = power_takes;
+        let case = again.drill(&world).unwrap();
+        assert_eq!(case.power[0].at, case.faults[0].made);
+        case.faults[0].made.since(case.faults[0].ordered)
+    };
+    let quick = made(Duration::ZERO);
+    assert!(
+        (made(Duration::from_secs(4)) - quick).abs() < 1.0,
+        "{quick}"
+    );
+}
+
 #[test]
 fn a_drill_looks_breaks_watches_heals_and_looks_again_in_this_order() {
     let again = Again::of("power-cut", false);

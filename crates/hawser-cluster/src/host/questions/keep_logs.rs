@@ -1,13 +1,12 @@
 //! Keeping an incident on the head.
 
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use hawser_host::{Answers, Ask, Declined, Stop};
 use serde::{Deserialize, Serialize};
 
 use super::{Machine, USUAL};
-use crate::host::aside::aside;
+use crate::host::aside::Aside;
 use crate::host::kept_logs::{self, KeptLogs};
 
 /// Keeps what there is of an incident on this head; what was kept under the same name of the same head is replaced.
@@ -27,12 +26,10 @@ impl Ask for KeepLogs {
 
 impl Answers<Machine> for KeepLogs {
     fn answer(self, _: &mut Machine, _: &Stop) -> Result<(), Declined> {
-        static LASTS: AtomicBool = AtomicBool::new(false);
-        aside(&LASTS, LIMIT, move || {
-            kept_logs::keep(self.logs, &self.pools)
-        })
-        .ok_or("the disk has not taken an incident yet: it hangs")?
-        .map_err(Into::into)
+        static DISK: Aside = Aside::new();
+        let kept = DISK.work(LIMIT, move || kept_logs::keep(self.logs, &self.pools));
+        let kept = kept.ok_or("the disk has not taken an incident yet: it hangs")?;
+        Ok(kept?)
     }
 }
 

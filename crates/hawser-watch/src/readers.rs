@@ -36,6 +36,18 @@ pub struct Readers {
     clock: Clock,
 }
 
+/// What a watch shows of all heads.
+pub struct Seen {
+    /// The heads.
+    pub shown: Shown,
+    /// What their logs tell.
+    pub incidents: LiveIncidents,
+    /// Why the last look at the cluster failed, if it did.
+    pub problem: Option<String>,
+    /// How many questions were not answered since the reading began.
+    pub failures: u64,
+}
+
 impl Readers {
     /// Begins to read. Nodes that are slow have so many times longer.
     ///
@@ -78,12 +90,16 @@ impl Readers {
         whole.picture()
     }
 
-    /// What a watch shows of it, what the logs tell, and why the last look at the cluster failed, if it did.
-    pub fn shown(&self) -> (Shown, LiveIncidents, Option<String>) {
+    /// All that a watch shows at this moment.
+    pub fn seen(&self) -> Seen {
         let mut whole = locked(&self.whole);
         whole.judge(self.clock.now(), seconds(&self.clock));
-        let problem = whole.problem().map(str::to_owned);
-        (whole.shown(), whole.incidents().clone(), problem)
+        Seen {
+            shown: whole.shown(),
+            incidents: whole.incidents().clone(),
+            problem: whole.problem().map(str::to_owned),
+            failures: whole.failures(),
+        }
     }
 
     /// Asks again for what is asked only when something has happened.
@@ -126,12 +142,19 @@ fn read_head(whole: &Mutex<Whole>, name: &HostName, way: &dyn Reach, clock: &Clo
 /// It does not answer, or declines.
 pub fn tick(whole: &Mutex<Whole>, host: &mut dyn Host, clock: &Clock) -> Result<(), HostError> {
     let name = host.name().clone();
+    // Of one that does not go on it is said that it is silent.
+    let failed = |error: HostError| {
+        if error.host_goes_on() {
+            locked(whole).declined();
+        }
+        error
+    };
     let next = locked(whole).next(&name);
-    let pulse = host.ask(&next)?;
+    let pulse = host.ask(&next).map_err(failed)?;
     let wants = locked(whole).pulse(&name, clock.now(), seconds(clock), pulse);
     let mut links = Ok(());
     if wants.links {
-        let stats = host.ask(&ReadHeartbeats);
+        let stats = host.ask(&ReadHeartbeats).map_err(failed);
         links = stats.map(|stats| locked(whole).links(&name, clock.now(), stats));
         // A Corosync that does not answer holds up nothing else.
         if links.as_ref().is_err_and(|e| !e.host_goes_on()) {
@@ -140,7 +163,7 @@ pub fn tick(whole: &Mutex<Whole>, host: &mut dyn Host, clock: &Clock) -> Result<
     }
     if wants.standing {
         let question = locked(whole).standing_question(&name);
-        let standing = host.ask(&question)?;
+        let standing = host.ask(&question).map_err(failed)?;
         locked(whole).standing(&name, standing);
     }
     links

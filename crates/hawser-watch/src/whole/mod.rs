@@ -55,6 +55,8 @@ pub struct Whole {
     running: Running,
     incidents: LiveIncidents,
     asked: Asked,
+    /// Questions that were not answered, and looks that failed.
+    failures: u64,
     /// Of this moment, in seconds since 1970 UTC.
     time_of_day: u64,
     begun_at: Option<u64>,
@@ -118,9 +120,20 @@ impl Whole {
                 devices_are_old: is_cluster,
                 past_is_old: is_cluster,
             },
+            failures: 0,
             time_of_day: 0,
             begun_at: None,
         }
+    }
+
+    /// How many questions were not answered, since this began.
+    pub fn failures(&self) -> u64 {
+        self.failures
+    }
+
+    /// A head that answers has declined a question.
+    pub fn declined(&mut self) {
+        self.failures += 1;
     }
 
     /// The heads' names.
@@ -184,6 +197,7 @@ impl Whole {
 
     /// A head does not answer, or is not reached again.
     pub fn silent(&mut self, head: &HostName, why: String) {
+        self.failures += 1;
         let Some(head) = self.heads.get_mut(head) else {
             return;
         };
@@ -261,6 +275,7 @@ impl Whole {
                 self.view = Some(View { at, facts, judged });
             }
             Err(why) => {
+                self.failures += 1;
                 self.problem = Some(why);
                 self.asked.look_failed = Some(now);
             }

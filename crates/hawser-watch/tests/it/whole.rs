@@ -241,6 +241,7 @@ fn a_corosync_that_declines_holds_up_nothing_else_of_its_head() {
     let clock = heads.clock();
     let declined = tick(&heads.whole, &mut heads.hosts[0], &clock).unwrap_err();
     assert!(declined.host_goes_on());
+    assert_eq!(heads.whole.lock().unwrap().failures(), 1);
     let asked = heads.wire.asked();
     let asked: Vec<&str> = asked.iter().map(|(_, what)| *what).collect();
     assert_eq!(
@@ -378,6 +379,7 @@ fn a_watch_of_all_heads_says_of_each_sample_whose_it_is_and_whether_the_head_ans
     );
     let alarms = shown.reading.alarms.iter().map(|alarm| alarm.code.as_str());
     assert_eq!(alarms.collect::<Vec<_>>(), ["head-not-reached"]);
+    assert_eq!(heads.whole.lock().unwrap().failures(), 10);
 }
 
 #[test]

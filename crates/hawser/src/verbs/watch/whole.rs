@@ -7,6 +7,7 @@ use hawser_watch::board::Board;
 use hawser_watch::changes::Changes;
 use hawser_watch::metrics::Health;
 use hawser_watch::notify::Manager;
+use hawser_watch::readers::Seen;
 use hawser_watch::run::EVERY;
 use hawser_watch::tell::Whose;
 use hawser_watch::threads::Threads;
@@ -39,9 +40,16 @@ pub fn stay(args: &Args, cluster: Cluster, whose: &Whose) -> miette::Result<Exit
     let mut health = Health::default();
     loop {
         let begun = clock.now();
-        let (shown, incidents, problem) = readers.shown();
+        let Seen {
+            shown,
+            incidents,
+            problem,
+            failures,
+        } = readers.seen();
         health.readings += 1;
+        health.failures = failures;
         let told = voice.say(&changes.take(&shown), problem.as_deref());
+        health.tells = told.as_ref().is_some_and(|told| !told.fails);
         health.told = told.map(|told| told.counts);
         board.show(shown, health, problem.as_deref());
         if known.as_ref() != Some(&incidents) {

@@ -2,6 +2,7 @@
 //! arbitrary file.
 
 mod cib;
+mod compare_running;
 mod drill;
 mod engine;
 mod engine_again;
@@ -32,6 +33,7 @@ use std::time::Duration;
 use crate::host::ViewQuestion;
 
 pub use cib::{PatchCib, ReadCib, SeedCib, SetAsideCib};
+pub use compare_running::{CompareRunning, RunningSetting};
 pub use drill::{LookAround, ReadCorosyncMap};
 pub use engine::{StartEngine, StopEngine, WithdrawEngine};
 pub use engine_again::{ReloadCorosync, RestartEngine};
@@ -95,6 +97,7 @@ hawser_host::questions! {
     WithdrawEngine,
     RestartEngine,
     ReloadCorosync,
+    CompareRunning,
     SetDevice,
     AskDeviceVote,
     InstallWatch,

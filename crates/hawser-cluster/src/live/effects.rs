@@ -9,8 +9,9 @@ use hawser_model::names::HostName;
 use super::settle::{Waiting, wait_settled};
 use super::{LiveError, Secrets, ask, device, live_cib, tell};
 use crate::host::questions::{
-    InstallExports, InstallWatch, PatchCib, ReadFile, ReloadCorosync, RemoveFile, SeedCib,
-    SetAsideCib, SetDevice, StartEngine, StopEngine, WithdrawWatch, WriteFile,
+    CompareRunning, InstallExports, InstallWatch, PatchCib, ReadFile, ReloadCorosync, RemoveFile,
+    RunningSetting, SeedCib, SetAsideCib, SetDevice, StartEngine, StopEngine, WithdrawWatch,
+    WriteFile,
 };
 use crate::host::{Content, DeviceAction, OwnedFile, WatchAction};
 use crate::numbering::Numbering;
@@ -30,6 +31,9 @@ fn joins(file: &ClusterFile) -> Duration {
 /// How long a quorum device may take to give its vote: corosync-qdevice tries to connect for 8 s at most
 /// (`connect_timeout`), and qnetd waits for all nodes of a partition to agree on who is in it.
 const VOTES: Duration = Duration::from_secs(30);
+
+/// How long each Corosync may take to read its file again when one is told to: all are at it within a rotation of the token.
+const TAKES: Duration = Duration::from_secs(10);
 
 /// From one question of a wait to the next.
 const ASKS: Duration = Duration::from_millis(150);
@@ -82,6 +86,7 @@ pub(super) fn perform(
         }
         Effect::ReloadCorosync { node, text } => {
             ask(heads, node, &reload(text))?;
+            wait_taken(heads)?;
         }
         Effect::RestartCluster { node, text } => {
             on_all(heads, |_, head| head.ask(&StopEngine))?;
@@ -179,6 +184,35 @@ fn wait_joined(file: &ClusterFile, heads: &mut Hosts) -> Result<(), LiveError> {
             patience.as_secs()
         ))),
     }
+}
+
+/// Waits until each Corosync has what its file says. One that refuses to read it goes on as before, and tells its log alone.
+fn wait_taken(heads: &mut Hosts) -> Result<(), LiveError> {
+    let mut refused = Vec::new();
+    let taken = clock(heads).wait(TAKES, ASKS, || {
+        let all = on_all(heads, |_, head| head.ask(&CompareRunning))?;
+        let others = all.into_iter().filter(|(_, settings)| !settings.is_empty());
+        refused = others
+            .map(|(node, settings)| not_taken(&node, &settings))
+            .collect();
+        Ok::<_, LiveError>(refused.is_empty())
+    })?;
+    match taken {
+        true => Ok(()),
+        false => Err(LiveError::Failed(refused.join("\n"))),
+    }
+}
+
+fn not_taken(node: &HostName, settings: &[RunningSetting]) -> String {
+    let each = settings.iter().map(|it| match &it.runs {
+        Some(runs) => format!("{} = {runs} (in the file: {})", it.name, it.written),
+        None => format!("{} = {}", it.name, it.written),
+    });
+    let each: Vec<String> = each.collect();
+    format!(
+        "{node}: Corosync did not take its new {COROSYNC_CONF}, and goes on without {}; /var/log/corosync/corosync.log there says why",
+        each.join(", ")
+    )
 }
 
 /// The nodes that are not members yet; all of them while nobody decides.

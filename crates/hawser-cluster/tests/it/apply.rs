@@ -239,6 +239,36 @@ fn heads_that_do_not_join_with_another_configuration_run_with_the_old_one() {
     }
 }
 
+/// Who has all read their files again hears of a refusal of its own Corosync alone.
+#[test]
+fn a_head_that_goes_on_with_its_old_configuration_fails_the_apply_and_all_have_that_again() {
+    let bench = Bench::new();
+    let cluster = Cluster::bare(&bench.golden);
+    bench.apply(&cluster, &Wire::default()).unwrap();
+    let old = {
+        let mut cluster = cluster.lock().unwrap();
+        cluster.refuses_reload = Some("head1".into());
+        cluster.machines["head1"].runs_with.clone()
+    };
+    let text = fs::read_to_string("../../examples/lab/hawser.toml").unwrap();
+    let longer = text.replacen("initial = \"2s\"", "initial = \"2s\"\ntoken = \"4s\"", 1);
+    let file = parse_complete(&longer, "hawser.toml").unwrap();
+    let mut heads = heads(&cluster, &Wire::default());
+    let error = bench
+        .apply_to(&mut heads, &file, Options::default())
+        .unwrap_err();
+    let error = error.to_string();
+    let refused = "head1: Corosync did not take its new /etc/corosync/corosync.conf, and goes on without totem.token = ";
+    assert!(
+        error.starts_with(refused) && error.contains("(in the file: 4000)"),
+        "{error}"
+    );
+    for (name, machine) in &cluster.lock().unwrap().machines {
+        assert_eq!(machine.files.get(COROSYNC_CONF), old.as_ref(), "{name}");
+        assert_eq!(machine.runs_with, old, "{name}");
+    }
+}
+
 #[test]
 fn what_a_running_corosync_is_to_read_it_has_read_wherever_an_apply_was_killed() {
     const CHANGES: [&str; 4] = [

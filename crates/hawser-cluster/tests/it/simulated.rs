@@ -12,11 +12,13 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use crate::golden::{Golden, ports};
 use crate::scheduler::Scheduler;
 use hawser_cluster::cib::edit::with_standby;
+use hawser_cluster::corosync::Conf;
 use hawser_cluster::host::questions::{
-    AskDeviceVote, AskFence, CheckPrograms, ForgetMove, InstallExports, InstallWatch,
-    ListInterfaces, LookAtPools, MoveResource, PatchCib, ReadCib, ReadFile, ReloadCorosync,
-    RemoveFile, RestartEngine, SeedCib, SetAsideCib, SetDevice, Settle, Simulate, Standby,
-    StartEngine, StopEngine, TakeInventory, WithdrawEngine, WithdrawWatch, WriteFile,
+    AskDeviceVote, AskFence, CheckPrograms, CompareRunning, ForgetMove, InstallExports,
+    InstallWatch, ListInterfaces, LookAtPools, MoveResource, PatchCib, ReadCib, ReadFile,
+    ReloadCorosync, RemoveFile, RestartEngine, RunningSetting, SeedCib, SetAsideCib, SetDevice,
+    Settle, Simulate, Standby, StartEngine, StopEngine, TakeInventory, WithdrawEngine,
+    WithdrawWatch, WriteFile,
 };
 use hawser_cluster::host::view::{HeadView, PoolView, Quorum, Told, ViewQuestion};
 use hawser_cluster::host::{Inventory, OwnedFile, StoredCib};
@@ -42,6 +44,8 @@ pub struct Cluster {
     pub stuck: bool,
     /// The engine of this head starts, and finds nobody.
     pub never_joins: Option<HostName>,
+    /// The Corosync of this head does not take another configuration while it runs.
+    pub refuses_reload: Option<HostName>,
     /// This head is gone as soon as it has obeyed a move.
     pub dies_of_a_move: Option<HostName>,
 }
@@ -94,6 +98,7 @@ impl Cluster {
             obeyed: Vec::new(),
             stuck: false,
             never_joins: None,
+            refuses_reload: None,
             dies_of_a_move: None,
         }))
     }
@@ -276,10 +281,28 @@ hawser_host::answers! {
     };
     ReloadCorosync: |ask, head| {
         head.with(|machine| machine.files.insert(COROSYNC_CONF.into(), ask.file));
-        for machine in head.cluster().machines.values_mut() {
-            machine.runs_with = machine.files.get(COROSYNC_CONF).cloned();
+        let mut cluster = head.cluster();
+        let refuses = cluster.refuses_reload.clone();
+        for (name, machine) in &mut cluster.machines {
+            if refuses.as_ref() != Some(name) {
+                machine.runs_with = machine.files.get(COROSYNC_CONF).cloned();
+            }
         }
     };
+    CompareRunning: |_, head| head.with(|machine| {
+        let token = |file: &OwnedFile| {
+            let conf = Conf::parse(&String::from_utf8_lossy(&file.content.0)).unwrap();
+            let token = conf.sections("totem").find_map(|totem| totem.value("token").map(str::to_owned));
+            token.unwrap_or_default()
+        };
+        let (runs, written) = (machine.runs_with.as_ref().map(token), machine.files.get(COROSYNC_CONF).map(token));
+        let setting = RunningSetting {
+            name: "totem.token".into(),
+            runs: runs.clone(),
+            written: written.clone().unwrap_or_default(),
+        };
+        Vec::from_iter((machine.running && runs != written).then_some(setting))
+    });
     SetDevice: |_, _| ();
     AskDeviceVote: |_, _| None;
     AskFence: |_, _| None;

@@ -176,16 +176,22 @@ impl Told {
     }
 }
 
-/// What mmdebstrap and apt say as an error: lines that begin with `E:`, else the last ones.
+/// How the C library says `ENOSPC`; dpkg, tar and mke2fs say it in a line of their own, and whoever called them only that they
+/// failed.
+const FULL: &str = "No space left on device";
+
+/// What mmdebstrap and apt say as an error: lines that begin with `E:`, else the last ones; and before them the one that says
+/// that the disk is full.
 fn complaints(log: &str) -> String {
-    let lines: Vec<&str> = log.lines().filter(|line| line.starts_with("E:")).collect();
-    match lines.is_empty() {
-        false => lines.join("; "),
-        true => {
-            let all: Vec<&str> = log.lines().collect();
-            all[all.len().saturating_sub(3)..].join("; ")
-        }
+    let mut lines: Vec<&str> = log.lines().filter(|line| line.starts_with("E:")).collect();
+    if lines.is_empty() {
+        let all: Vec<&str> = log.lines().collect();
+        lines = all[all.len().saturating_sub(3)..].to_vec();
     }
+    let full = log.lines().find(|line| line.contains(FULL));
+    let full = full.filter(|line| !lines.contains(line));
+    let all: Vec<&str> = full.into_iter().map(str::trim).chain(lines).collect();
+    all.join("; ")
 }
 
 /// Where this host finds a release.
@@ -236,6 +242,8 @@ mod tests {
         let log = "I: running apt-get update...\nE: Unable to locate package x\nI: cleanup\n";
         assert_eq!(complaints(log), "E: Unable to locate package x");
         assert_eq!(complaints("a\nb\nc\nd\n"), "b; c; d");
+        let full = "dpkg: error processing archive x.deb: write: No space left on device\nE: Sub-process dpkg returned an error code\n";
+        assert_eq!(complaints(full), full.trim().replace('\n', "; "));
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub use cib::{CibError, parameters as parameters_from_cib, pools as pools_in_cib
 pub use directories::{DirectoriesError, find as find_directories};
 pub use list::ListError;
 pub use lock::{Change, LOOK_AGAIN, Lock, Look};
-pub use mounts::{Mount, file_systems_below, is_mounted, is_read_only, mounted};
+pub use mounts::{Mount, file_systems_below, is_mounted, is_read_only, mounted, on_top};
 pub use open::{
     Above, Backstore, Facts, Open, Process, SERVERS, closure, look as look_at_open, open_by,
     process,

@@ -105,6 +105,11 @@ impl NfsOptions {
         self.switches[0]
     }
 
+    /// Whether what is mounted below the directory is served with it (`crossmnt`).
+    pub fn crosses_mounts(&self) -> bool {
+        self.switches[4]
+    }
+
     /// In the words of somebody who reads it: only what differs from the defaults.
     pub fn brief(&self) -> String {
         let plain = Self::default();
@@ -200,6 +205,7 @@ mod tests {
         let of_zfs =
             NfsOptions::shown("sync,wdelay,hide,crossmnt,no_subtree_check,mountpoint,sec=sys,rw");
         assert!(of_zfs.waits_for_its_mount() && !asked.waits_for_its_mount());
+        assert!(of_zfs.crosses_mounts() && !asked.crosses_mounts());
     }
 
     #[test]

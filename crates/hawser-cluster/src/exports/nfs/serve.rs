@@ -128,10 +128,7 @@ fn looked<'a>(job: &Job<'a>, mut table: Found) -> Result<Option<Looked<'a>>, Ser
         wrong,
         exported: table,
         // The file systems must be unmounted.
-        release: Some(Box::new(move || {
-            let directories = ours.iter().map(|(path, _)| &**path).collect();
-            Ok(release(root, &directories)?)
-        })),
+        release: Some(Box::new(move || Ok(release(root)?))),
         ..Looked::default()
     }))
 }

@@ -2,20 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hawser_files::FileError;
 use hawser_model::mountinfo;
 use hawser_tool::{Tool, ToolError, processes};
-use nix::sys::stat::{major, minor};
 
 use super::client::bracketed;
 use super::flush;
 use super::plan::Operation;
 use super::table::{Found, table};
-use crate::exports::host::{file_systems_below, is_mounted};
+use crate::exports::host::{file_systems_below, is_mounted, on_top};
 
 /// Where the kernel's server is talked to.
 pub const NFSD: &str = "/proc/fs/nfsd";
@@ -153,6 +151,13 @@ pub fn served() -> Result<Found, NfsError> {
     Ok(found)
 }
 
+/// What ZFS has it export by itself (`sharenfs`); nothing where that cannot be read.
+pub fn shared_by_zfs() -> BTreeSet<String> {
+    let table = look().unwrap_or_default().into_iter();
+    let shared = table.filter(|(_, options)| options.waits_for_its_mount());
+    shared.map(|((directory, _), _)| directory).collect()
+}
+
 /// Whether the server has a client of NFS 4.
 pub fn has_clients() -> bool {
     let clients = fs::read_dir(Path::new(NFSD).join("clients"));
@@ -202,24 +207,24 @@ fn exportfs(arguments: &[&str]) -> Result<Option<String>, NfsError> {
     }
 }
 
-/// Makes the server let go of a pool's file systems, of which nothing is exported any more, so that they can be
-/// unmounted. It expires the clients of NFS 4 that hold something there; they come back by themselves. Then it drops locks of
-/// NFS 3. `directories`: what was exported; a `crossmnt` directory had the file systems below it exported as well, and what left
-/// `exports.toml` some time ago may still be held.
+/// Makes the server let go of those file systems of a pool of which nothing is exported any more, so that they can be unmounted: also
+/// of such as were never exported by name, since a `crossmnt` directory had those below it exported as well, and of what left
+/// `exports.toml` some time ago. It expires the clients of NFS 4 that hold something there; they come back by themselves. Then it drops locks of NFS 3.
+/// A pool that is mounted no longer holds nothing.
 ///
 /// Linux 6.9 and later would also revoke what NFS 4 has there, and keep the clients. But what is revoked still points to the
 /// files' inodes. When such a client's lease ends, the kernel looks at them (`nfs4_lockowner_has_blockers` in
 /// fs/nfsd/nfs4state.c), and panics if they have been unmounted (seen with 6.12.113). So there are none left to revoke.
-pub fn release(root: &Path, directories: &BTreeSet<&str>) -> Result<(), NfsError> {
+pub fn release(root: &Path) -> Result<(), NfsError> {
     // One that does not run holds nothing; Linux 6.9 and later do not even answer then (`write_unlock_fs` in fs/nfsd/nfsctl.c).
     if threads().unwrap_or(0) == 0 {
         return Ok(());
     }
     let mounts = fs::read(mountinfo::OWN).map_err(FileError::io("read", mountinfo::OWN))?;
-    let one_of_each = held(&String::from_utf8_lossy(&mounts), root, directories);
-    let devices = one_of_each
-        .keys()
-        .map(|(major, minor)| superblock(*major, *minor));
+    let real = fs::canonicalize(root);
+    let root = real.as_deref().unwrap_or(root);
+    let held = held(&String::from_utf8_lossy(&mounts), root, &served()?);
+    let devices = held.keys().map(|(major, minor)| superblock(*major, *minor));
     let devices = devices.collect();
     let clients = fs::read_dir(format!("{NFSD}/clients"));
     let mut done = Ok(());
@@ -231,21 +236,24 @@ pub fn release(root: &Path, directories: &BTreeSet<&str>) -> Result<(), NfsError
         }
     }
     let unlock = format!("{NFSD}/unlock_filesystem");
-    for directory in one_of_each.values() {
+    for directory in held.values() {
         done =
             done.and(fs::write(&unlock, line(directory)).map_err(FileError::io("write", &unlock)));
     }
     Ok(done?)
 }
 
-/// The file systems of which the server may hold something, by the major and minor number of each, and a directory of it:
-/// those that are mounted (proc_pid_mountinfo(5)), and those of these directories. One that is gone holds nothing.
-fn held(mounts: &str, root: &Path, directories: &BTreeSet<&str>) -> BTreeMap<(u64, u64), String> {
+/// The file systems of which the server may hold something that nobody is served any more: where, by the major and minor number of
+/// each. `mounts`: proc_pid_mountinfo(5).
+fn held(mounts: &str, root: &Path, served: &Found) -> BTreeMap<(u64, u64), String> {
     let mut all = file_systems_below(mounts, root);
-    for directory in directories {
-        if let Ok(about) = fs::metadata(directory) {
-            let device = (major(about.dev()), minor(about.dev()));
-            all.entry(device).or_insert_with(|| (*directory).to_owned());
+    for ((directory, _), options) in served {
+        let directory = Path::new(directory);
+        if let Some(on) = on_top(mounts, directory) {
+            all.remove(&on.device);
+        }
+        if options.crosses_mounts() {
+            all.retain(|_, place| !Path::new(place).starts_with(directory));
         }
     }
     all
@@ -291,6 +299,7 @@ pub fn holds(states: &str, devices: &BTreeSet<String>) -> bool {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::options::NfsOptions;
     use super::*;
 
     #[test]
@@ -308,23 +317,29 @@ mod tests {
         assert_eq!(superblock(253, 16), "fd:10");
     }
 
+    /// What others export of a pool goes on: their clients keep their locks.
     #[test]
-    fn a_pool_s_file_systems_are_let_go_whatever_of_them_was_exported() {
+    fn a_file_system_is_let_go_when_nobody_is_served_of_it() {
         let mounts = "40 22 0:32 / /tank rw - zfs tank rw\n\
                       41 40 0:33 / /tank/home rw - zfs tank/home rw\n\
                       42 41 0:34 / /tank/home/ann rw - zfs tank/home/ann rw\n\
-                      43 22 0:35 / /else rw - zfs else rw\n";
-        let found = held(
-            mounts,
-            Path::new("/tank"),
-            &["/tank/home", "/tank/gone"].into(),
-        );
-        let places: Vec<&str> = found.values().map(String::as_str).collect();
-        assert_eq!(places, ["/tank", "/tank/home", "/tank/home/ann"]);
-        // A pool without a mount of its own.
-        let here = env!("CARGO_MANIFEST_DIR");
-        let found = held(mounts, Path::new(here), &[here].into());
-        assert_eq!(found.into_values().collect::<Vec<_>>(), [here]);
+                      43 40 0:35 / /tank/shared rw - zfs tank/shared rw\n\
+                      44 43 0:36 / /tank/shared/bob rw - zfs tank/shared/bob rw\n\
+                      45 22 0:37 / /else rw - zfs else rw\n";
+        let held = |served: &[(&str, &str)]| {
+            let one = |(path, options): &(&str, &str)| {
+                let pair = ((*path).to_owned(), "*".to_owned());
+                (pair, NfsOptions::shown(options))
+            };
+            let served = served.iter().map(one).collect();
+            let held = held(mounts, Path::new("/tank"), &served);
+            Vec::from_iter(held.into_values())
+        };
+        let (home, ann) = ("/tank/home", "/tank/home/ann");
+        let (shared, bob) = ("/tank/shared", "/tank/shared/bob");
+        assert_eq!(held(&[]), ["/tank", home, ann, shared, bob]);
+        assert_eq!(held(&[("/tank/shared/a", "rw")]), ["/tank", home, ann, bob]);
+        assert_eq!(held(&[(shared, "rw,crossmnt")]), ["/tank", home, ann]);
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::seen::{self, Scope};
 use super::server::{self, NFS, iscsi};
 use crate::exports::desired::Desired;
 use crate::exports::host::{Change, Lock, Look, Parameters, Saved};
+use crate::exports::nfs;
 
 /// How the exports of a pool are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,7 +98,10 @@ pub(super) fn health_on(
     // Nobody who was asked offers anything; whether that is so is seen.
     let scope = match (saved, all) {
         (Some(saved), _) => Scope::of(saved, parameters),
-        (None, Some(all)) => all,
+        (None, Some(all)) => Scope {
+            of_zfs: nfs::server::shared_by_zfs(),
+            ..all
+        },
         // It was stopped a moment ago, and that stop has looked.
         (None, None) => return Ok(Health::Stopped),
     };

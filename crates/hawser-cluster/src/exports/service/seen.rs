@@ -30,6 +30,8 @@ pub struct Scope {
     pub started: bool,
     /// Directories that a start exported, each with to whom.
     pub nfs: BTreeSet<(String, String)>,
+    /// Directories that ZFS exports by itself (`sharenfs`): of no start, and nobody's business but the pool's.
+    pub of_zfs: BTreeSet<String>,
 }
 
 impl Scope {
@@ -55,6 +57,7 @@ impl Scope {
             volumes,
             root,
             started: true,
+            of_zfs: BTreeSet::new(),
         }
     }
 }
@@ -122,7 +125,13 @@ pub fn served(scope: &Scope, facts: &Facts) -> Vec<String> {
                     .split(',')
                     .any(|one| one.trim_matches(['[', ']']) == to)
         });
-        if ours || (!scope.started && PathBuf::from(path).starts_with(&scope.root)) {
+        let of_zfs = || {
+            scope
+                .of_zfs
+                .iter()
+                .any(|it| Path::new(path).starts_with(it))
+        };
+        if ours || (!scope.started && Path::new(path).starts_with(&scope.root) && !of_zfs()) {
             all.push(format!(
                 "the kernel's NFS server exports {path} to {client}"
             ));
@@ -184,6 +193,7 @@ mod tests {
             root: "/tank".into(),
             started,
             nfs: BTreeSet::from([("/tank/home".into(), "fd00::/64".into())]),
+            of_zfs: BTreeSet::new(),
         }
     }
 
@@ -329,6 +339,9 @@ mod tests {
             ]
         );
         assert_eq!(served(&scope(false), &facts).len(), 3);
+        let mut shared = scope(false);
+        shared.of_zfs.insert("/tank/else".into());
+        assert_eq!(served(&shared, &facts).len(), 2);
         // A file that was a volume before its directory was exported: nobody looks for volumes there.
         let file = Backstore {
             path: "/tank/home/old.img".into(),

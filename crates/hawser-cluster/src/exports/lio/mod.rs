@@ -19,6 +19,6 @@ mod words;
 pub use configfs::{Configfs, ConfigfsError};
 pub use entries::{Digest, Is, WantedEntry, backstore, entries};
 pub use kernel::{KernelError, lacking, ready};
-pub use plan::{Entry, Operation, Tree, plan};
+pub use plan::{Entry, Operation, Tree, others_company, plan};
 pub(super) use serve::Lio;
 pub use words::notable;

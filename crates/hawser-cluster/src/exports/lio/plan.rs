@@ -68,7 +68,6 @@ pub fn plan(wanted: &[WantedEntry], found: &Tree, stale: &BTreeSet<String>) -> V
         .collect();
     let mut anew = stale.clone();
     anew.extend(untold(wanted, found));
-    anew.extend(others_company(&by_path, found));
     let going = going(&by_path, found, &anew);
     let mut operations = removals(&going, found);
     let mut new: BTreeSet<&str> = BTreeSet::new();
@@ -177,12 +176,13 @@ fn untold(wanted: &[WantedEntry], found: &Tree) -> BTreeSet<String> {
 }
 
 /// Units that have a company of their own which is no longer wanted: a unit that is made has LIO's, so clients of the next head
-/// would see another disk.
-fn others_company(wanted: &BTreeMap<&str, &Is>, found: &Tree) -> BTreeSet<String> {
+/// would see another disk. A start makes them anew.
+pub fn others_company(wanted: &[WantedEntry], found: &Tree) -> BTreeSet<String> {
+    let wanted: BTreeSet<&str> = wanted.iter().map(|entry| entry.path.as_str()).collect();
     let own = Entry::Value(company_id(COMPANY));
     let others = found.iter().filter_map(|(path, entry)| {
         let unit = path.strip_suffix(COMPANY_ID)?.strip_suffix('/')?;
-        let wanted = wanted.contains_key(unit) && !wanted.contains_key(path.as_str());
+        let wanted = wanted.contains(unit) && !wanted.contains(path.as_str());
         (wanted && *entry != own).then(|| unit.to_owned())
     });
     others.collect()

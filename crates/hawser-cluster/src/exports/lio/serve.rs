@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use super::configfs::Configfs;
 use super::entries::{Digest, WantedEntry, backstore, entries};
 use super::kernel::{lacking, ready};
-use super::plan::{Tree, plan};
+use super::plan::{Tree, others_company, plan};
 use super::reservations::Files;
 use super::words::lines;
 use crate::exports::host::Saved;
@@ -47,7 +47,8 @@ impl Server for Lio {
         if job.purpose == Purpose::Health && (job.saved.is_none() || there.is_empty()) {
             return Ok(None);
         }
-        let operations = plan(&wanted(job), &found, &stale(job));
+        let wanted = wanted(job);
+        let operations = plan(&wanted, &found, &stale(job, &wanted, &found));
         let lines = lines(&operations, &names(job));
         let steps = operations
             .into_iter()
@@ -173,11 +174,13 @@ fn names<'a>(job: &'a Job<'_>) -> BTreeMap<&'a str, &'a str> {
         .collect()
 }
 
-/// Volumes that were replaced by others of the same name are still the old ones to the kernel, until a start has made
-/// them anew.
-fn stale(job: &Job<'_>) -> BTreeSet<String> {
+/// What a start makes anew although it looks right: volumes that were replaced by others of the same name are still the old ones to
+/// the kernel, and units may have a company that they are to have no longer.
+fn stale(job: &Job<'_>, wanted: &[WantedEntry], found: &Tree) -> BTreeSet<String> {
+    if !job.plans_start() {
+        return BTreeSet::new();
+    }
     let saved = job.saved;
-    let saved = saved.filter(|_| job.plans_start());
     let replaced = |serial: &String, identity: &str| {
         let mut starts = saved.into_iter().flat_map(Saved::starts);
         starts.any(|made| {
@@ -189,6 +192,7 @@ fn stale(job: &Job<'_>) -> BTreeSet<String> {
     units
         .filter(|(serial, unit)| replaced(serial, &unit.identity))
         .map(|(serial, unit)| backstore(&job.parameters.pool, serial, unit))
+        .chain(others_company(wanted, found))
         .collect()
 }
 

@@ -1,5 +1,7 @@
 //! Why a file does not give a whole target.
 
+use super::limits::LIO_PATH;
+
 /// Why nothing comes out.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum ExportsError {
@@ -192,6 +194,15 @@ pub enum ExportsError {
         directory: String,
         /// The file system.
         dataset: String,
+    },
+    /// A path that the kernel's target would cut.
+    #[error(
+        "{path} has {} bytes, and the kernel's target takes {LIO_PATH} at most: give the volume, or the folders above it, a shorter name",
+        .path.len()
+    )]
+    LioPath {
+        /// The path.
+        path: String,
     },
     /// A serial number that another unit has.
     #[error("\"{unit}\" is to have the serial number {serial}, which \"{other}\" has")]

@@ -7,6 +7,10 @@ use hawser_model::cluster_file::Backend;
 use super::{ExportsError, Work};
 use crate::exports::desired::{Access, Desired};
 
+/// Bytes of a path: the kernel's target takes what follows for nothing, and opens, or makes, a file of the name that is left
+/// (`FD_MAX_DEV_NAME`, target_core_file.h).
+pub(super) const LIO_PATH: usize = 255;
+
 impl Work<'_> {
     pub(super) fn check(&mut self, desired: &Desired) {
         for unit in desired.units.values() {
@@ -69,6 +73,10 @@ impl Work<'_> {
 
     /// What the kernel's target cannot do.
     fn lio(&mut self, desired: &Desired) {
+        for unit in desired.units.values().filter(|it| it.path.len() > LIO_PATH) {
+            let path = unit.path.clone();
+            self.errors.insert(ExportsError::LioPath { path });
+        }
         for (iqn, target) in &desired.targets {
             if target.portals.is_empty() {
                 self.errors.insert(ExportsError::LioNoPortal(iqn.clone()));

@@ -10,7 +10,8 @@ use std::path::Path;
 
 use hawser_cluster::exports::lio::reservations::{self, Reservations};
 use hawser_cluster::exports::lio::{
-    Configfs, Entry, Operation, Tree, WantedEntry, backstore, entries, notable, plan,
+    Configfs, Entry, Operation, Tree, WantedEntry, backstore, entries, notable, others_company,
+    plan,
 };
 use hawser_cluster::exports::{Desired, State, Volume};
 use hawser_model::cluster_file::{Backend, SecretRef};
@@ -445,9 +446,12 @@ fn a_company_that_is_no_longer_wanted_goes_at_the_next_start_and_not_at_a_takeov
     };
     kernel.apply(&plan(&wanted(&with), &kernel.found(), &none()));
     assert_eq!(company(&kernel), "0x589cfc");
-    kernel.apply(&plan(&wanted(&without), &kernel.found(), &none()));
-    assert_eq!(company(&kernel), "0x001405");
+    // What only looks takes it for what it is.
     assert_eq!(plan(&wanted(&without), &kernel.found(), &none()), []);
+    let stale = others_company(&wanted(&without), &kernel.found());
+    kernel.apply(&plan(&wanted(&without), &kernel.found(), &stale));
+    assert_eq!(company(&kernel), "0x001405");
+    assert_eq!(others_company(&wanted(&without), &kernel.found()), none());
 }
 
 #[test]
@@ -489,6 +493,24 @@ fn what_the_kernels_target_cannot_do_is_refused() {
     assert!(said(mixed).contains("read-only and writable units to everybody"));
     let chap = "[[target]]\nname = \"x\"\nchap = { user = \"NULLs\", secret = \"file:/s\" }\n";
     assert!(said(chap).contains("begins with NULL"));
+    // It would cut the path, and open, or make, a file of the name that is left.
+    let long = |bytes: usize| Volume {
+        path: format!("/tank/{}.img", "d".repeat(bytes - 10)),
+        ..volume("a", "1")
+    };
+    let of = |bytes| resolved_for(Backend::Lio, "", &[long(bytes)], &State::default());
+    assert!(of(255).is_ok());
+    let cut = of(256)
+        .unwrap_err()
+        .iter()
+        .map(ToString::to_string)
+        .collect::<String>();
+    assert!(
+        cut.contains("has 256 bytes, and the kernel's target takes 255 at most"),
+        "{cut}"
+    );
+    let tgt = resolved_for(Backend::Tgt, "", &[long(256)], &State::default());
+    assert!(tgt.is_ok());
     // And what tgtd cannot, it can.
     let hosts = "[[host_group]]\nname = \"g\"\nmembers = [\"iqn.a\"]\n[[host_group]]\nname = \"h\"\nmembers = [\"iqn.b\"]\n\
                  [[view]]\nname = \"v\"\nunits = [\"a\"]\nhost_group = \"g\"\n[[view]]\nname = \"w\"\nunits = [\"b\"]\nhost_group = \"h\"\n";

@@ -117,38 +117,125 @@ pub struct NotRegistrations {
     pub found: String,
 }
 
+/// What the kernel writes of a registration, in this order (`core_scsi3_update_aptpl_buf`); some of it not always.
+const FIELDS: [&str; 14] = [
+    "initiator_fabric",
+    "initiator_node",
+    "initiator_sid",
+    "sa_res_key",
+    "res_holder",
+    "res_type",
+    "res_scope",
+    "res_all_tg_pt",
+    "mapped_lun",
+    "target_fabric",
+    "target_node",
+    "tpgt",
+    "port_rtpi",
+    "target_lun",
+];
+
 /// Reads a file of the kernel's; and how many are of clients whose names the kernel cannot be told.
+///
+/// The kernel writes the name of a client as it is, line breaks too: it may look like the end of one registration and the beginning
+/// of another one. But the kernel numbers them, and each has its fields once, in order. What is not so is such a client's, and
+/// what stands right before it may be.
 pub fn parse(text: &str) -> Result<(Vec<Registration>, usize), NotRegistrations> {
-    let (mut all, mut strange) = (Vec::new(), 0);
-    let mut block: Option<Vec<(&str, &str)>> = None;
+    let mut read = Reader::default();
     for (number, line) in text.trim_end_matches(['\0', '\n']).lines().enumerate() {
         let wrong = || NotRegistrations {
             line: number + 1,
             found: line.to_owned(),
         };
-        let (name, value) = line.split_once(['=', ':']).unwrap_or((line, ""));
-        match (name, &mut block) {
-            ("PR_REG_START", None) => block = Some(Vec::new()),
-            ("PR_REG_END", Some(fields)) => {
-                match Registration::of(fields).ok_or_else(wrong)? {
-                    it if it.can_be_told() => all.push(it),
-                    _ => strange += 1,
-                }
-                block = None;
-            }
-            ("PR_REG_START" | "PR_REG_END", _) => return Err(wrong()),
-            (_, Some(fields)) => fields.push((name, value)),
-            ("No Registrations or Reservations" | "", None) => {}
-            (_, None) => return Err(wrong()),
-        }
+        read.line(line).ok_or_else(wrong)?;
     }
-    match block {
-        None => Ok((all, strange)),
+    match read.block {
+        None => Ok((read.all, read.strange)),
         Some(_) => Err(NotRegistrations {
             line: text.lines().count(),
             found: "the end".into(),
         }),
     }
+}
+
+#[derive(Default)]
+struct Reader<'a> {
+    all: Vec<Registration>,
+    /// Of clients whose names the kernel cannot be told.
+    strange: usize,
+    /// The one that is being read.
+    block: Option<Block<'a>>,
+    /// How many have begun as the kernel numbers them.
+    begun: usize,
+    /// The last one that was read is the last of `all`.
+    is_last: bool,
+}
+
+struct Block<'a> {
+    /// Absent: it is not the one that comes next.
+    number: Option<usize>,
+    fields: Vec<(&'a str, &'a str)>,
+}
+
+impl<'a> Reader<'a> {
+    /// Takes a line; `None`: it is none of the kernel's.
+    fn line(&mut self, line: &'a str) -> Option<()> {
+        let (name, value) = line.split_once(['=', ':']).unwrap_or((line, ""));
+        let number = || value.trim().parse::<usize>().ok();
+        match (name, self.block.take()) {
+            ("PR_REG_START", before) => {
+                let number = number().filter(|it| *it == self.begun);
+                if before.is_some() || number.is_none() {
+                    self.is_strange();
+                }
+                self.begun += usize::from(number.is_some());
+                let fields = Vec::new();
+                self.block = Some(Block { number, fields });
+            }
+            ("PR_REG_END", Some(block)) => {
+                let sound = block.number.is_some() && number() == block.number;
+                if !sound || !in_order(&block.fields) {
+                    self.is_strange();
+                    return Some(());
+                }
+                let registration = Registration::of(&block.fields)?;
+                self.is_last = registration.can_be_told();
+                match self.is_last {
+                    true => self.all.push(registration),
+                    false => self.strange += 1,
+                }
+            }
+            (_, Some(mut block)) => {
+                block.fields.push((name, value));
+                self.block = Some(block);
+            }
+            ("No Registrations or Reservations" | "", None) => {}
+            // The rest of one that seemed to have ended.
+            (_, None) if self.begun > 0 => self.is_strange(),
+            (_, None) => return None,
+        }
+        Some(())
+    }
+
+    /// What is read now is of a client with a strange name, and what was read just before may be a part of that.
+    fn is_strange(&mut self) {
+        self.strange += 1;
+        if std::mem::take(&mut self.is_last) {
+            self.all.pop();
+        }
+    }
+}
+
+/// Those that are not always there.
+const OPTIONAL: [&str; 3] = ["initiator_sid", "res_type", "res_scope"];
+
+/// Whether these are the fields that the kernel writes: known ones, each once, one after the other.
+fn in_order(fields: &[(&str, &str)]) -> bool {
+    let place = |(name, _): &(&str, &str)| FIELDS.iter().position(|it| it == name);
+    let places: Option<Vec<usize>> = fields.iter().map(place).collect();
+    let always = fields.iter().filter(|(name, _)| !OPTIONAL.contains(name));
+    places.is_some_and(|places| places.is_sorted_by(|a, b| a < b))
+        && always.count() == FIELDS.len() - OPTIONAL.len()
 }
 
 impl Registration {

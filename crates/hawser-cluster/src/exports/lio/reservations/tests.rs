@@ -35,7 +35,6 @@ fn what_the_kernel_wrote_is_what_it_is_told() {
 fn anything_else_is_an_error_with_its_line() {
     let line = |text: &str| parse(text).unwrap_err().line;
     assert_eq!(line("initiator_node=x\n"), 1);
-    assert_eq!(line(&TWO.replace("PR_REG_END: 0\n", "")), 16);
     // A client may call itself anything, and keeps nobody else out by that.
     let (others, strange) =
         parse(&TWO.replacen(":client1\n", ":client1,res_holder=1\n", 1)).unwrap();
@@ -43,6 +42,32 @@ fn anything_else_is_an_error_with_its_line() {
     assert_eq!(line(&TWO.replace("00023d000003", "0,res_holder=1")), 16);
     assert_eq!(line(&TWO.replace("res_type=05\n", "")), 15);
     assert_eq!(line(&TWO[..60]), 3);
+}
+
+/// A line break in the name of a client, and what else it may write behind one.
+#[test]
+fn a_client_whose_name_has_lines_loses_what_it_registered_and_nobody_else_does() {
+    let ended = "sa_res_key=7\nres_holder=1\nres_type=05\nres_scope=00\nres_all_tg_pt=0\nmapped_lun=1\ntarget_fabric=iSCSI\n\
+        target_node=iqn.2026-01.lab:tank\ntpgt=1\nport_rtpi=1\ntarget_lun=1\nPR_REG_END: 0";
+    let begun = "initiator_fabric=iSCSI\ninitiator_node=iqn.x";
+    let second = parse(TWO).unwrap().0.remove(1);
+    for more in [
+        "PR_REG_START: 9".to_owned(),
+        "PR_REG_END: 0".to_owned(),
+        "nothing".to_owned(),
+        "sa_res_key=7".to_owned(),
+        ended.to_owned(),
+        format!("{ended}\nPR_REG_START: 0\n{begun}"),
+    ] {
+        let text = TWO.replacen(":client1\n", &format!(":client1\n{more}\n"), 1);
+        let (all, strange) = parse(&text).unwrap();
+        assert_eq!(all, [second.clone()], "{more}");
+        assert!(strange > 0, "{more}");
+    }
+    // One that takes the number of the next has that one's lost too, and never stands for anybody.
+    let next = format!(":client1\n{ended}\nPR_REG_START: 1\n{begun}\n");
+    let (all, strange) = parse(&TWO.replacen(":client1\n", &next, 1)).unwrap();
+    assert!(all.iter().all(|it| *it == second) && strange > 0, "{all:?}");
 }
 
 proptest! {

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use hawser_model::cluster_file::Backend;
 use hawser_model::visible::one_line;
+use hawser_tool::Deadline;
 
 use super::desired::Desired;
 use super::host::Parameters;
 use super::lio::KernelError;
 use super::nfs::server::NfsError;
-use super::service::keep::keep;
+use super::service::keep::{TAKES as KEEPS, keep};
 use super::service::server::{NFS, iscsi};
 use super::service::{self, Health, ServiceError};
 
@@ -104,8 +105,9 @@ pub fn run(action: Option<&str>, environment: &BTreeMap<String, String>) -> Outc
         }
         "stop" => service::stop(&parameters, &mut said).map(|()| Health::Running),
         "monitor" | "status" => {
+            let until = Deadline::after(allowed(environment));
             let health = service::health(&parameters, allowed(environment));
-            if matches!(health, Ok(Health::Running)) {
+            if matches!(health, Ok(Health::Running)) && has_time_to_keep(until) {
                 log.extend(keep(&parameters.pool));
             }
             health
@@ -118,6 +120,12 @@ pub fn run(action: Option<&str>, environment: &BTreeMap<String, String>) -> Outc
         Ok(Health::Broken(what)) => failed(Code::Generic, log, &what.join("; ")),
         Err(error) => failed(code(&error), log, &error.to_string()),
     }
+}
+
+/// Whether a monitor operation may still write down what clients keep. One that ends late is a failure, for which the pool would be
+/// started anew; what is not written now is due at the next one.
+fn has_time_to_keep(until: Deadline) -> bool {
+    until.left() >= KEEPS
 }
 
 /// How long Pacemaker lets the operation take, if that is longer than a look takes at most.
@@ -246,6 +254,13 @@ mod tests {
         named
             .map(|(name, value)| (format!("OCF_RESKEY_{name}"), (*value).to_owned()))
             .collect()
+    }
+
+    #[test]
+    fn what_clients_keep_is_not_written_by_a_monitor_that_would_end_late() {
+        assert!(has_time_to_keep(Deadline::after(service::LOOK)));
+        let late = service::LOOK - Duration::from_millis(2100);
+        assert!(!has_time_to_keep(Deadline::after(late)));
     }
 
     #[test]

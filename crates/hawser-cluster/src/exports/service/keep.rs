@@ -28,6 +28,9 @@ const LIMIT: Duration = Duration::from_secs(2);
 /// Where it is noted what was written, and what the process says.
 const NOTES: &str = "/run/hawser/keep";
 
+/// The time that this may take at most: of the writer, and of whoever is waited for before that (`nfsdcld` may hold its database).
+pub const TAKES: Duration = Duration::from_secs(4);
+
 /// Has on a pool that is served here what its clients keep. What is wrong, in words: they lose it if the pool is taken over now, and
 /// are served until then.
 pub fn keep(pool: &str) -> Option<String> {

@@ -180,7 +180,8 @@ pub(crate) fn rules(power: &[PowerEvent], fencing: &[Shot], clock: Clock) -> Rul
     let seen = |head: &HostName| off().any(|event| event.host == *head);
     let shot = fencing
         .iter()
-        .filter(|shot| shot.event.succeeded && !seen(&shot.event.target));
+        .filter(|shot| shot.event.succeeded && shot.event.is_shot())
+        .filter(|shot| !seen(&shot.event.target));
     let died = off().map(|event| event.at).chain(shot.map(Shot::over));
     let theirs = |at: Moment| {
         let late = at.0.saturating_add(clock.error_us);
@@ -259,8 +260,12 @@ mod tests {
             offset_us: -5_000_000,
             error_us: 30,
         };
-        let rules = rules(&[], &[shot], client);
-        assert!(rules.cache_may_be_lost);
-        assert_eq!(rules.deaths, [106_000_430]);
+        let mut let_in = shot.clone();
+        let_in.event.action = "on".into();
+        let rules = |shot| super::rules(&[], &[shot], client);
+        assert!(rules(shot.clone()).cache_may_be_lost);
+        assert_eq!(rules(shot).deaths, [106_000_430]);
+        // By fencing with reservations a head that boots is let in again.
+        assert!(!rules(let_in).cache_may_be_lost);
     }
 }

@@ -103,7 +103,8 @@ fn fenced(case: &DrillCase, marks: &[At]) -> Vec<HostName> {
         _ => None,
     });
     // The history has whole seconds: what it says of the fault's own second may be from before.
-    let kept = case.fencing.iter().filter(|event| event.succeeded);
+    let shots = case.fencing.iter().filter(|event| event.is_shot());
+    let kept = shots.filter(|event| event.succeeded);
     let kept = kept.map(|event| (event.completed, &event.target));
     let cut = case.power.iter().filter_map(|ordered| {
         let mut after = case.power.iter().filter(|event| event.host == ordered.host);

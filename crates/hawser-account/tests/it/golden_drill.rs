@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use hawser_account::outage::{drill_codes as codes, explain_drill as explain};
-use hawser_model::drill::{ClientRecord, DrillCase};
+use hawser_model::drill::{ClientRecord, DrillCase, FenceEvent};
 use hawser_model::finding::WordedFinding;
 use hawser_model::output::drill::DrillReport;
 
@@ -38,6 +38,23 @@ fn what_was_broken_is_named_and_nothing_else() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// By fencing with reservations a head that boots is let in again.
+#[test]
+fn a_head_that_is_let_in_was_not_shot() {
+    let case = drill("switchover");
+    let before = explain(&case);
+    let mut let_in = case.clone();
+    let_in.fencing.push(FenceEvent {
+        target: case.logs.keys().next().unwrap().clone(),
+        action: "on".into(),
+        delegate: None,
+        succeeded: true,
+        completed: case.faults[0].ordered.shifted(5_000_000),
+    });
+    let after = explain(&let_in);
+    assert_eq!((after.fenced, after.broken), (before.fenced, before.broken));
 }
 
 #[test]

@@ -114,7 +114,7 @@ pub struct NodeLogs {
 pub struct FenceEvent {
     /// The node that was shot at.
     pub target: HostName,
-    /// `off`, `reboot`.
+    /// `off`, `reboot`; `on`: it was let in again.
     pub action: String,
     /// The node that did it.
     pub delegate: Option<HostName>,
@@ -122,6 +122,13 @@ pub struct FenceEvent {
     pub succeeded: bool,
     /// When it was completed; Pacemaker keeps whole seconds. In a recorded drill by the drill's clock.
     pub completed: Moment,
+}
+
+impl FenceEvent {
+    /// Whether it cut the node off, as far as it worked. Who lets a node in again (`on`, with fencing by reservations) shoots nobody.
+    pub fn is_shot(&self) -> bool {
+        self.action != "on"
+    }
 }
 
 /// A node's power as its BMC switched it.

@@ -25,8 +25,13 @@ pub(crate) enum Mark {
     Started,
     /// The controller begins to execute what the scheduler decided.
     TransitionBegun(u64),
-    /// It has executed all of it, or given it up.
-    TransitionEnded(u64),
+    /// It has executed it.
+    TransitionEnded {
+        /// Which one.
+        number: u64,
+        /// All of it; else it was given up.
+        whole: bool,
+    },
     /// The controller wants a node to be fenced.
     FenceAsked(HostName),
     /// The shot is held back.
@@ -173,8 +178,10 @@ fn controller(text: &str) -> Option<Mark> {
         return Some(ended);
     }
     if let Some(rest) = after(text, "Transition ") {
-        if rest.contains("): Complete") || rest.contains("): Stopped") {
-            return Some(Mark::TransitionEnded(number(rest)?));
+        let whole = rest.contains("): Complete");
+        if whole || rest.contains("): Stopped") {
+            let number = number(rest)?;
+            return Some(Mark::TransitionEnded { number, whole });
         }
         let (_, rest) = rest.split_once(" action ")?;
         let (_, rest) = rest.split_once(" (")?;

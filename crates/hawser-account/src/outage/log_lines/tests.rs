@@ -46,7 +46,10 @@ fn the_controller_says_what_it_orders_and_what_became_of_it() {
         said(
             "notice: Transition 6 (Complete=14, Pending=0, Fired=0, Source=/x/pe-warn-1.bz2): Complete"
         ),
-        Mark::TransitionEnded(6)
+        Mark::TransitionEnded {
+            number: 6,
+            whole: true
+        }
     );
     assert_eq!(
         said("(x) \tnotice: Requesting fencing (off) of node head1 | action=1 timeout=60000"),

@@ -125,7 +125,7 @@ fn quiet(facts: &Facts<'_>) -> bool {
                 Mark::Throttled
                     | Mark::PortLost { .. }
                     | Mark::TransitionBegun(_)
-                    | Mark::TransitionEnded(_)
+                    | Mark::TransitionEnded { .. }
             );
             mark.at >= outage.from && mark.at <= outage.to && !seen
         })

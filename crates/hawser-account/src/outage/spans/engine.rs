@@ -35,7 +35,8 @@ pub(crate) fn spans(facts: &Facts<'_>) -> Vec<Span> {
         .collect();
     let mut token_lost: Option<Moment> = None;
     // Since when a decision is due, and the transition that runs.
-    let mut due: Option<Moment> = planned(facts);
+    let ordered = planned(facts);
+    let mut due: Option<Moment> = ordered;
     let mut running: Option<(u64, Moment)> = None;
     // The fault whose effect a monitor operation has found.
     let mut noticed: Option<Moment> = None;
@@ -143,9 +144,11 @@ pub(crate) fn spans(facts: &Facts<'_>) -> Vec<Span> {
                 }
                 (due, token_lost) = (None, None);
             }
-            Mark::TransitionEnded(number) => {
+            Mark::TransitionEnded { number, whole } => {
                 if let Some((_, from)) = running.take_if(|(n, _)| n == number) {
                     span(Phase::Controller, from);
+                    // It was decided that nothing is to be done; of an order that was given, that is not yet known.
+                    due = due.filter(|due| !whole || *due > from || Some(*due) == ordered);
                 }
             }
             _ => {}

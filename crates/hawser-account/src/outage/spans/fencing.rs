@@ -11,8 +11,18 @@ use super::{Facts, Span};
 use crate::outage::log_lines::Mark;
 use crate::outage::phase::Phase;
 
+/// Within so many microseconds Pacemaker orders again what has failed (a transition, seen to take less than a second).
+const AT_ONCE_US: u64 = 5_000_000;
+
+/// Attempts that failed.
+struct Failed {
+    first: Moment,
+    count: usize,
+}
+
 /// A fencing under way.
 struct Shot {
+    begun: Moment,
     asked: Moment,
     delayed: Option<(Moment, u64)>,
     host: HostName,
@@ -22,11 +32,12 @@ struct Shot {
 pub(crate) fn spans(facts: &Facts<'_>) -> Vec<Span> {
     let mut spans = Vec::new();
     let mut shots: BTreeMap<&HostName, Shot> = BTreeMap::new();
-    let mut failed: BTreeMap<&HostName, Moment> = BTreeMap::new();
+    let mut failed: BTreeMap<&HostName, Failed> = BTreeMap::new();
     for mark in facts.marks {
         match &mark.mark {
             Mark::FenceAsked(target) => {
                 shots.entry(target).or_insert(Shot {
+                    begun: mark.at,
                     asked: mark.at,
                     delayed: None,
                     host: mark.host.clone(),
@@ -48,14 +59,20 @@ pub(crate) fn spans(facts: &Facts<'_>) -> Vec<Span> {
                 }
             }
             Mark::FenceEnded { target, ok: true } | Mark::ConfirmedByHand(target) => {
-                shots.remove(target);
-                if let Some(from) = failed.remove(target) {
-                    spans.push(human(facts, mark.host.clone(), from, mark.at));
-                }
+                let shot = shots.remove(target);
+                let before = failed.remove(target);
+                let by_hand = matches!(mark.mark, Mark::ConfirmedByHand(_));
+                let waited =
+                    before.filter(|it| by_hand || waited(facts, it, shot.as_ref(), mark.at));
+                spans.extend(waited.map(|it| human(facts, mark.host.clone(), it.first, mark.at)));
             }
             Mark::FenceEnded { target, ok: false } => {
                 if let Some(shot) = shots.remove(target) {
-                    failed.entry(target).or_insert(mark.at);
+                    let first = Failed {
+                        first: mark.at,
+                        count: 0,
+                    };
+                    failed.entry(target).or_insert(first).count += 1;
                     // The attempt was fencing too, whatever its device said.
                     spans.push(Span {
                         phase: Phase::FenceAgent,
@@ -68,12 +85,21 @@ pub(crate) fn spans(facts: &Facts<'_>) -> Vec<Span> {
             _ => {}
         }
     }
-    for from in failed.into_values() {
+    for from in failed.into_values().map(|it| it.first) {
         let host = facts.marks.first().map(|mark| mark.host.clone());
         let to = goes_on(facts, from).unwrap_or(facts.outage.to);
         spans.extend(host.map(|host| human(facts, host, from, to)));
     }
     spans
+}
+
+/// Whether a success waited for somebody to mend what had failed: a fault was healed meanwhile, or it is more than one failure that
+/// Pacemaker's own second attempt, at once, has made good.
+fn waited(facts: &Facts<'_>, failed: &Failed, shot: Option<&Shot>, over: Moment) -> bool {
+    let mut healed = facts.case.faults.iter().filter_map(|it| it.heal_ordered);
+    let healed = healed.any(|at| failed.first <= at && at <= over);
+    let at_once = |shot: &Shot| shot.begun.0.saturating_sub(failed.first.0) <= AT_ONCE_US;
+    healed || failed.count > 1 || !shot.is_some_and(at_once)
 }
 
 /// When the client's pool is started although the fencing has failed: the node came back by itself.
@@ -149,4 +175,56 @@ pub(crate) fn power_wait_us(devices: &[FenceDeviceFacts], target: &HostName) -> 
             None => 0,
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outage::stall::Outage;
+    use crate::outage::timeline::At;
+
+    const CASE: &str =
+        include_str!("../../causes/monitor_interval/cases/drill/target-killed/case.json");
+
+    /// Whether somebody is said to have mended the fencing, by when it was asked for, and how it ended, in milliseconds.
+    fn waits(shots: &[(u64, u64, bool)]) -> bool {
+        let mut case: hawser_model::drill::DrillCase = serde_json::from_str(CASE).unwrap();
+        case.faults.clear();
+        let at = |ms: u64, mark| At {
+            at: Moment(ms * 1000),
+            host: "head2".into(),
+            mark,
+        };
+        let marks = shots.iter().flat_map(|(asked, ended, ok)| {
+            let (target, ok) = (HostName::from("head1"), *ok);
+            let asked = at(*asked, Mark::FenceAsked(target.clone()));
+            [asked, at(*ended, Mark::FenceEnded { target, ok })]
+        });
+        let marks: Vec<At> = marks.collect();
+        let facts = Facts {
+            case: &case,
+            marks: &marks,
+            outage: Outage {
+                from: Moment(0),
+                to: Moment(60_000_000),
+                over: true,
+                writer: 0,
+            },
+        };
+        spans(&facts).iter().any(|span| span.phase == Phase::Human)
+    }
+
+    #[test]
+    fn a_second_attempt_at_once_that_works_waited_for_nobody() {
+        assert!(!waits(&[(1_000, 2_000, true)]));
+        assert!(!waits(&[(1_000, 2_000, false), (2_200, 4_000, true)]));
+        assert!(waits(&[(1_000, 2_000, false), (30_000, 32_000, true)]));
+        let twice = [
+            (1_000, 2_000, false),
+            (2_200, 4_000, false),
+            (4_200, 6_000, true),
+        ];
+        assert!(waits(&twice));
+        assert!(waits(&[(1_000, 2_000, false)]));
+    }
 }

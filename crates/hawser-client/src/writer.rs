@@ -109,16 +109,16 @@ impl<'a> Writer<'a> {
     /// The history cannot be written, or what no retry cures.
     pub fn work(mut self) -> io::Result<bool> {
         let outcome = self.write();
-        // Also after an error: the others wait here.
+        // The others wait at both, whatever became of this one.
         self.shared.ended.wait();
-        if !outcome? {
-            return Ok(false);
-        }
-        if self.number == 0 {
-            self.shared.log.put(Record::new(Kind::Final, 0))?;
-        }
+        let noted = match self.number {
+            0 => self.shared.log.put(Record::new(Kind::Final, 0)),
+            _ => Ok(()),
+        };
         self.shared.ended.wait();
-        self.read_back()
+        let whole = outcome?;
+        noted?;
+        if whole { self.read_back() } else { Ok(false) }
     }
 
     fn write(&mut self) -> io::Result<bool> {

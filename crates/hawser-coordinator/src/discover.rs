@@ -1,6 +1,6 @@
 //! A topology from hosts' own interfaces, for `hawser check --host A --host B` without a file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use hawser_model::host::HostFacts;
@@ -37,7 +37,8 @@ pub fn discover(hosts: &[(HostName, Reach, &HostFacts)]) -> Topology {
             .iter()
             .map(|(h, (on, _))| (h.clone(), *on))
             .collect();
-        let new = wires.len() > 1 && !known.contains(&wires);
+        let addresses: BTreeSet<IpAddr> = members.values().map(|(_, address)| *address).collect();
+        let new = addresses.len() > 1 && !known.contains(&wires);
         if new {
             known.push(wires);
         }
@@ -149,12 +150,14 @@ mod tests {
             ("127.0.0.1", 8),
             ("10.0.1.1", 24),
             ("10.0.2.1", 24),
+            ("172.17.0.1", 16),
             ("fe80::1", 64),
         ]);
         let b = host(&[
             ("127.0.0.1", 8),
             ("10.0.1.2", 24),
             ("10.0.3.2", 24),
+            ("172.17.0.1", 16),
             ("fe80::2", 64),
         ]);
         let reach = Reach::Ssh("x".into());

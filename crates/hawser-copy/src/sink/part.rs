@@ -24,6 +24,9 @@ pub(super) struct Part {
     _lock: Flock<File>,
 }
 
+/// The mode of a part: nobody else reads or writes it.
+const PART: u32 = 0o600;
+
 impl Part {
     /// Its path, for errors.
     pub(super) fn shown(&self) -> String {
@@ -93,20 +96,27 @@ impl Part {
         mode: Option<u32>,
         stops: &dyn Fn() -> bool,
     ) -> Result<(), CopyError> {
-        let shown = self.shown();
-        if let Some(mode) = mode {
-            file.set_permissions(Permissions::from_mode(mode))
-                .map_err(CopyError::file("chmod", &shown))?;
-        }
-        if let Err(source) = file.sync_all() {
-            // The kernel takes the pages for written now (fsync(2)): a run that goes on from them would not write them again.
-            self.remove();
-            let path = self.to.path().display().to_string();
-            return Err(CopyError::NotDurable { path, source });
-        }
+        let chmod = |mode| {
+            let done = file.set_permissions(Permissions::from_mode(mode));
+            done.map_err(CopyError::file("chmod", &self.shown()))
+        };
+        let sync = || {
+            file.sync_all().map_err(|source| {
+                // The kernel takes the pages for written now (fsync(2)): a run that goes on from them would not write them again.
+                self.remove();
+                let path = self.to.path().display().to_string();
+                CopyError::NotDurable { path, source }
+            })
+        };
+        sync()?;
         // It may have taken minutes.
         if stops() {
             return Err(CopyError::Stopped);
+        }
+        // A part that others may write to is none to go on from, so it has its mode last.
+        if let Some(mode) = mode {
+            chmod(mode)?;
+            sync()?;
         }
         let place = match self.to.replace {
             true => Existing::Replaced,
@@ -115,6 +125,7 @@ impl Part {
         let folder = &self.to.folder;
         match folder.rename(file, &self.name, &self.to.name, place) {
             Err(FileError::Exists { path }) => {
+                chmod(PART)?;
                 return Err(CopyError::Exists(path.display().to_string()));
             }
             outcome => outcome?,
@@ -228,7 +239,7 @@ mod tests {
         let (part, file, _) = open(folder.path()).unwrap();
         file.write_all_at(b"data", 0).unwrap();
         part.note(0, digest_of(&file, 0, 4).unwrap()).unwrap();
-        let stopped = part.commit(&file, None, &|| true);
+        let stopped = part.commit(&file, Some(0o664), &|| true);
         assert!(matches!(stopped, Err(CopyError::Stopped)));
         part.give_up(1);
         drop((part, file));

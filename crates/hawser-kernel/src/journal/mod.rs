@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 use hawser_files::Expected;
 use hawser_model::knob::{Change, Knob, RecordedChanges, Standing, Undone};
 
+use crate::knobs::parts;
 use crate::{KernelError, Knobs};
 use entry::Entry;
 use folder::{Folder, Recorded};
@@ -132,6 +133,7 @@ impl Journal {
             Arm::Before => &entry.change.before,
             Arm::After => &entry.change.after,
         };
+        self.is_ours(&folder, &entry)?;
         self.set(&entry.change.knob, value).map(drop)
     }
 
@@ -143,6 +145,7 @@ impl Journal {
     pub fn keep(&self, number: u64, together: Vec<String>) -> Result<Change, KernelError> {
         let folder = Folder::lock(&self.folder, self.expected)?;
         let mut entry = folder.entry(number)?;
+        self.is_ours(&folder, &entry)?;
         self.set(&entry.change.knob, &entry.change.after)?;
         entry.change.standing = Standing::Kept;
         entry.change.together = together;
@@ -235,6 +238,31 @@ impl Journal {
             c.persisted_in.as_deref() == Some(path) && but.is_none_or(|n| n != c.number)
         });
         persist::write(Path::new(path), its, &recorded.lost, self.expected)
+    }
+
+    /// That a sysctl has a value that a change knows: what another program has set meanwhile stays. Cards change some of their
+    /// settings by themselves.
+    fn is_ours(&self, folder: &Folder, entry: &Entry) -> Result<(), KernelError> {
+        let knob = &entry.change.knob;
+        if !matches!(knob, Knob::Sysctl { .. }) {
+            return Ok(());
+        }
+        let found = self.knobs.read(knob)?.value;
+        let recorded = folder.recorded()?.entries;
+        let of_knob = recorded
+            .iter()
+            .map(|it| &it.change)
+            .filter(|it| it.knob == *knob);
+        let values: Vec<_> = of_knob
+            .flat_map(|change| [parts(knob, &change.before), parts(knob, &change.after)])
+            .collect();
+        let mut all = parts(knob, &found).into_iter();
+        match all.all(|(name, part)| values.iter().any(|it| it.get(&name) == Some(&part))) {
+            true => Ok(()),
+            false => Err(KernelError::Absent(format!(
+                "{knob} is {found} now: another program has set it, and it is left so"
+            ))),
+        }
     }
 
     /// Turns a knob.

@@ -49,6 +49,31 @@ fn value(journal: &Journal) -> String {
 }
 
 #[test]
+fn what_another_program_sets_during_a_trial_is_not_written_over() {
+    on_a_host(|journal, place| {
+        let owner = Owner::own().unwrap();
+        journal.begin(&knob(), "44", &owner).unwrap();
+        let theirs = place.join("proc/sys/net/ipv4/ipfrag_time");
+        fs::write(&theirs, "99\n").unwrap();
+        for refused in [
+            journal.turn(1, Arm::Before).map(drop),
+            journal.turn(1, Arm::After).map(drop),
+            journal.keep(1, Vec::new()).map(drop),
+        ] {
+            let why = refused.unwrap_err().to_string();
+            assert!(
+                why.contains("is 99 now: another program has set it"),
+                "{why}"
+            );
+        }
+        assert_eq!(value(&journal), "99");
+        assert!(!place.join("etc/sysctl.d/60-hawser.conf").exists());
+        assert_eq!(journal.undo(1).unwrap().left_at.as_deref(), Some("99"));
+        assert_eq!(value(&journal), "99");
+    });
+}
+
+#[test]
 fn a_kept_change_is_persisted_and_undone_without_a_trace() {
     on_a_host(|journal, place| {
         let file = place.join("etc/sysctl.d/60-hawser.conf");

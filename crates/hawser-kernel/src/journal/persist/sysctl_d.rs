@@ -124,12 +124,20 @@ fn overrider(root: &Path, name: &str, value: &str) -> Option<String> {
     })?
 }
 
+/// Two names are one variable (`nf_ct_netfilter_table` in net/netfilter/nf_conntrack_standalone.c).
+fn one_name(name: String) -> String {
+    match name.as_str() {
+        "net.nf_conntrack_max" => "net.netfilter.nf_conntrack_max".to_owned(),
+        _ => name,
+    }
+}
+
 /// What a line sets this sysctl to. `/` and `.` mean the same, a leading `-` is allowed, and a
 /// component may be `*`.
 fn set<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     let (key, value) = line.split_once('=')?;
-    let key = key.trim().trim_start_matches('-').trim().replace('/', ".");
-    let name = name.replace('/', ".");
+    let key = one_name(key.trim().trim_start_matches('-').trim().replace('/', "."));
+    let name = one_name(name.replace('/', "."));
     let (key, name): (Vec<&str>, Vec<&str>) = (key.split('.').collect(), name.split('.').collect());
     let same = key.len() == name.len() && key.iter().zip(&name).all(|(k, n)| k == n || *k == "*");
     same.then_some(value.trim())

@@ -249,6 +249,33 @@ fn a_later_sysctl_of_any_folder_overrides_and_a_masked_or_equal_one_does_not() {
 }
 
 #[test]
+fn threads_of_receivers_that_come_with_the_link_do_not_last() {
+    let knob = Knob::ThreadedNapi {
+        interface: "eth0".into(),
+    };
+    let of = |driver: &str| {
+        let root = host(&[UDEV]);
+        let device = root.path().join("sys/class/net/eth0/device");
+        fs::create_dir_all(&device).unwrap();
+        std::os::unix::fs::symlink(
+            format!("../../bus/pci/drivers/{driver}"),
+            device.join("driver"),
+        )
+        .unwrap();
+        planned(&root, &change(knob.clone(), "1"))
+    };
+    assert_eq!(
+        of("igb").as_deref(),
+        Ok("etc/udev/rules.d/90-hawser-eth0.rules")
+    );
+    let why = of("mlx5_core").unwrap_err();
+    assert!(
+        why.contains("(mlx5_core) may have no receivers yet"),
+        "{why}"
+    );
+}
+
+#[test]
 fn a_sysctl_of_a_module_that_comes_late_does_not_last() {
     let knob = Knob::Sysctl {
         name: "net.netfilter.nf_conntrack_max".into(),
@@ -264,6 +291,9 @@ fn a_sysctl_of_a_module_that_comes_late_does_not_last() {
         assert!(of(&[dep, (list, "# first\n nf-conntrack hashsize=9\n")]).is_ok());
     }
     assert!(of(&[]).is_ok(), "built in");
+    // Its other name.
+    let why = of(&[("etc/sysctl.conf", "net.nf_conntrack_max=7\n")]).unwrap_err();
+    assert!(why.contains("etc/sysctl.conf:1"), "{why}");
 }
 
 #[test]

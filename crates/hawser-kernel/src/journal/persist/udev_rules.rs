@@ -2,6 +2,7 @@
 //! interface appears and when it gets its name, after udev's own rules and before anybody
 //! configures addresses.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use hawser_model::knob::Knob;
@@ -48,8 +49,36 @@ pub(super) fn plan(
             ));
         }
     }
+    if matches!(knob, Knob::ThreadedNapi { .. }) {
+        let driver = fs::read_link(root.join(format!("sys/class/net/{interface}/device/driver")));
+        let driver = driver
+            .ok()
+            .and_then(|link| Some(link.file_name()?.to_str()?.to_owned()));
+        let early = driver
+            .as_deref()
+            .is_some_and(|it| NAPI_AT_PROBE.contains(&it));
+        if !early {
+            return Err(format!(
+                "the driver of {interface} ({}) may have no receivers yet when udev sees it, and the kernel refuses {knob} then",
+                driver.as_deref().unwrap_or("not known")
+            ));
+        }
+    }
     Ok(file(interface))
 }
+
+/// Drivers that make their receivers (`netif_napi_add`) when they find their card; others do when it is up, and until then nothing
+/// is to be made a thread (`modify_napi_threaded` in net/core/dev.c).
+const NAPI_AT_PROBE: [&str; 8] = [
+    "e1000",
+    "e1000e",
+    "i40e",
+    "igb",
+    "igc",
+    "ixgbe",
+    "virtio_net",
+    "vmxnet3",
+];
 
 /// The rule; none of a knob that no rule turns. `$name` is the interface's name when the rule runs.
 pub(super) fn rule(interface: &InterfaceName, knob: &Knob, value: &str) -> Option<String> {
